@@ -1,0 +1,56 @@
+// Package dag draws dependencies: a layered picture on the server, and the same
+// as a list for those who read rather than see.
+package dag
+
+import (
+	"github.com/axsched/ax/views/layout"
+	"github.com/axsched/ax/views/ui"
+)
+
+// GraphPage is the graph of one business date. Fields of the GET form: biz_date,
+// job (the neighbourhood of one job; empty: all), failing (1: failing chains
+// only), view (list).
+type GraphPage struct {
+	layout.Shell
+	BizDate  string
+	Job      string
+	Failing  bool
+	AsList   bool
+	JobNames []string
+	Nodes    []Node
+	Edges    []Edge
+	// Cut is said when more nodes exist than are drawn.
+	Cut     string
+	NewJob  ui.Action
+	PageURL string // this page without query, for its own links
+	// Selected is the node whose panel is open; nil: none.
+	Selected *Panel
+	Error    string
+}
+
+// Node is one job on that date. URL selects it.
+type Node struct {
+	ID     string
+	Title  string
+	Status ui.Status
+	URL    string
+	Fires  int // instances of that date; 0 or 1 is not shown
+}
+
+// Edge leads from upstream to downstream, by node ids.
+type Edge struct{ From, To string }
+
+// Panel says what matters about the selected node.
+type Panel struct {
+	Job      ui.Ref
+	Status   ui.Status
+	Why      string
+	Facts    []Fact
+	Error    string
+	Blocks   []ui.Ref // downstream that waits
+	Instance string   // address of the instance; empty: none
+	Log      string
+}
+
+// Fact is a name and its value.
+type Fact struct{ Name, Value string }

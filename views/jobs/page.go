@@ -1,0 +1,193 @@
+// Package jobs shows definitions: the list, one job, and the editor.
+package jobs
+
+import (
+	"time"
+
+	"github.com/axsched/ax/views/layout"
+	"github.com/axsched/ax/views/ui"
+)
+
+// Filter is the list's filter as it stands in the address. Fields of the GET
+// form: q, state (of the last instance), type, owner, view (all|failing|paused).
+type Filter struct {
+	Query string
+	State string
+	Type  string
+	Owner string
+	View  string
+}
+
+// Set reports whether anything is filtered away.
+func (f Filter) Set() bool { return f.Query != "" || f.State != "" || f.Type != "" || f.Owner != "" }
+
+// ListPage is the list of jobs, 50 a page.
+type ListPage struct {
+	layout.Shell
+	Total, Enabled int64
+	Filter         Filter
+	Views          []ui.Tab
+	Types, Owners  []ui.Option
+	Rows           []Row
+	Pager          ui.Pager
+	ClearURL       string
+	New            ui.Action // the form
+	Import         ui.Action // the YAML editor
+	Error          string
+}
+
+// Row is one job in the list.
+type Row struct {
+	Job      ui.Ref // Title: title, ID: [project/]name
+	Type     string
+	Enabled  bool
+	Schedule string // in words
+	Expr     string // as written; empty when upstream or hand start it
+	Zone     string
+	Next     time.Time // zero: none
+	Runs     []ui.Run  // oldest first, at most 14
+	Last     ui.Status
+	LastAt   time.Time
+	LastURL  string
+	Average  time.Duration // 0: unknown
+	Owner    string
+	Invalid  string // why the definition in force can't be used
+	Trigger  ui.Action
+	Logs     ui.Action
+}
+
+// JobPage is one job. Tab is overview, instances, deps, versions or yaml.
+type JobPage struct {
+	layout.Shell
+	Tab      string
+	TabURLs  map[string]string
+	Job      ui.Ref
+	Type     string
+	Enabled  bool
+	Paused   string // who paused it, when and why
+	Invalid  string
+	Schedule string
+	Expr     string
+	Zone     string
+	Next     []ui.Fire
+	NoNext   string // why there is no next fire
+	Owner    string
+	Topics   []string
+	Facts    []Fact
+	Version  int
+	Text     string // YAML as written
+	Runs     []ui.Run
+	Last     ui.Status
+	Average  time.Duration
+
+	Instances []InstanceRow
+	Up, Down  []Dep
+	GraphURL  string
+	Versions  []Version
+
+	Trigger TriggerForm
+	Edit    ui.Action
+	Pause   ui.Action // posts; Enabled says which of both it is
+	Delete  ui.Action // posts
+	Key     string    // idempotency key for the forms of this page
+}
+
+// Fact is a name and a value of the definition, said in words.
+type Fact struct {
+	Name  string
+	Value string
+	Note  string
+}
+
+// TriggerForm starts a job by hand. Fields posted: biz_date, params (one k=v a line).
+type TriggerForm struct {
+	ui.Action
+	BizDate string // the date that a fire now would have
+	Params  string
+	Errors  []ui.FieldError
+	Open    bool // shown at once, after a refused try
+}
+
+// InstanceRow is one instance of this job.
+type InstanceRow struct {
+	URL      string
+	BizDate  string
+	Status   ui.Status
+	Why      string
+	Expected time.Time
+	Started  time.Time
+	Duration time.Duration
+	Delay    time.Duration
+	Attempts int
+}
+
+// Dep is one neighbour: upstream or downstream, with its newest state.
+type Dep struct {
+	Job     ui.Ref
+	Rule    string // "same business date, success, all planned fires"
+	Status  ui.Status
+	BizDate string
+}
+
+// Version is one saved definition.
+type Version struct {
+	No      int
+	At      time.Time
+	By      string
+	Via     string // page, API, CLI
+	Change  string
+	Current bool
+	URL     string
+}
+
+// EditPage is the editor. Mode is "yaml" or "form". Fields posted in yaml mode:
+// text, base_version; in form mode: name, title, cron, deps (one a line), type, command,
+// timeout. Both: mode, csrf, idempotency_key. The values typed survive an error.
+type EditPage struct {
+	layout.Shell
+	Mode        string
+	ModeURLs    map[string]string // by mode; empty: that mode is not offered
+	Job         ui.Ref            // zero: a new job
+	BaseVersion int
+	Text        string
+	Form        ShortForm
+	Check       CheckResult
+	CheckURL    string // POST: the same fields, answers the fragment Check
+	SaveURL     string
+	CancelURL   string
+	Conflict    string // someone saved a version meanwhile: which, who
+	ConflictURL string
+	JobNames    []string // for the dependency list
+	Key         string
+}
+
+// ShortForm is the form for the ordinary job. All values are as typed.
+type ShortForm struct {
+	Name, Title, Cron, Deps, Type, Command, Timeout string
+	Errors                                          []ui.FieldError
+}
+
+// CheckResult is what the validator says of a text.
+type CheckResult struct {
+	Checked        bool // false: nothing was checked yet
+	Problems       []Problem
+	Schedule       string
+	Zone           string
+	Next           []ui.Fire
+	NoNext         string
+	Timeout        time.Duration
+	TimeoutDefault bool   // not given: the platform's default holds
+	TimeoutAdvice  string // 1.5–2 × the usual duration
+	Jobs           int    // how many jobs the text holds
+}
+
+// Problem is one fault of a text. Line and Column count from 1; 0 is "the whole text".
+// Warning is set for what may be saved all the same.
+type Problem struct {
+	Line, Column int
+	Path         string
+	Message      string
+	Hint         string
+	Excerpt      string
+	Warning      bool
+}

@@ -1,0 +1,50 @@
+// Package workers shows the processes that run tasks.
+package workers
+
+import (
+	"time"
+
+	"github.com/axsched/ax/views/layout"
+	"github.com/axsched/ax/views/ui"
+)
+
+// ListPage is all workers, the lost ones last.
+type ListPage struct {
+	layout.Shell
+	Rows []Row
+	// Start is the command that starts a worker, shown when there is none.
+	Start string
+	Key   string
+	Error string
+}
+
+// Row is one worker. Availability is available, draining or lost.
+type Row struct {
+	Name         string
+	Availability string
+	Host, IP     string
+	Boot         int64
+	Version      string
+	Types, Tags  []string
+	Lanes        []Lane
+	Running      int
+	Cores        int
+	Score        float64
+	Mean         time.Duration // five-minute mean of the tasks' duration; 0: none
+	Heartbeat    time.Time
+	Skew         time.Duration // its clock against the center's
+	SkewRefused  bool          // over the limit: it refuses
+	LostSince    time.Time
+	Held         string // what became of what it held
+	RunningURL   string
+	Drain        ui.Action // posts
+	Resume       ui.Action // posts
+}
+
+// Lane is one queue of the worker with its threads.
+type Lane struct {
+	Name    string
+	Busy    int
+	Threads int
+	Queued  int
+}
