@@ -1,0 +1,214 @@
+package domain
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// DefaultProject is the project of a job whose file names none.
+const DefaultProject = "default"
+
+// DefaultTimeoutSec is the time-out, in seconds, of a job that gives none.
+const DefaultTimeoutSec = 60
+
+// JobKey names a job within the whole system.
+type JobKey struct {
+	Project string `json:"project"`
+	Name    string `json:"name"`
+}
+
+// String gives [project/]name; the default project is not written.
+func (k JobKey) String() string {
+	if k.Project == "" || k.Project == DefaultProject {
+		return k.Name
+	}
+	return k.Project + "/" + k.Name
+}
+
+// ParseJobKey reads [project/]name. It splits and judges no characters.
+func ParseJobKey(s string) JobKey {
+	if project, name, ok := strings.Cut(s, "/"); ok {
+		return JobKey{project, name}
+	}
+	return JobKey{DefaultProject, s}
+}
+
+// Compare orders keys by project, then name.
+func (k JobKey) Compare(o JobKey) int {
+	return cmp.Or(strings.Compare(k.Project, o.Project), strings.Compare(k.Name, o.Name))
+}
+
+// ScheduleKind is what makes a job due by time.
+type ScheduleKind string
+
+// The kinds of schedule. ScheduleNone is a job that only upstream, people or backfill start.
+const (
+	ScheduleNone  ScheduleKind = "none"
+	ScheduleCron  ScheduleKind = "cron"
+	ScheduleEvery ScheduleKind = "every"
+	ScheduleAt    ScheduleKind = "at"
+)
+
+// Schedule is the time rule of a job. Only the fields of its kind are set.
+type Schedule struct {
+	Kind ScheduleKind `json:"kind"`
+	// Expr is the cron expression as written.
+	Expr string `json:"expr,omitempty"`
+	// Dialect is unix, seconds or quartz: the one understood, also where the file named none.
+	Dialect string `json:"dialect,omitempty"`
+	// EveryMs is the grid in milliseconds, at least 100.
+	EveryMs int64 `json:"every_ms,omitempty"`
+	// AtMs is the one instant, UTC milliseconds.
+	AtMs int64 `json:"at_ms,omitempty"`
+}
+
+// Misfire says what becomes of fires that were missed.
+type Misfire string
+
+// The misfire policies; fire_once, the default, makes up the latest missed fire of each biz_date.
+const (
+	MisfireOnce Misfire = "fire_once"
+	MisfireSkip Misfire = "skip"
+	MisfireAll  Misfire = "fire_all"
+)
+
+// Overlap says what happens when a fire falls due while an earlier one is unfinished.
+type Overlap string
+
+// The overlap policies; queue is the default.
+const (
+	OverlapQueue   Overlap = "queue"
+	OverlapAllow   Overlap = "allow"
+	OverlapSkip    Overlap = "skip"
+	OverlapReplace Overlap = "replace"
+)
+
+// BizDateRule derives an instance's biz_date from its expected time.
+type BizDateRule string
+
+// The rules built: the day of the expected time in the job's zone, and the day before it.
+const (
+	BizDateT       BizDateRule = "T"
+	BizDateTMinus1 BizDateRule = "T-1"
+)
+
+// LossPolicy says what becomes of a granted attempt whose worker is lost.
+type LossPolicy string
+
+// The loss policies; retry is the default.
+const (
+	LossRetry LossPolicy = "retry"
+	LossWait  LossPolicy = "wait"
+	LossHold  LossPolicy = "hold"
+)
+
+// Exec is what a job runs: the executor's type and its own settings.
+type Exec struct {
+	Type string `json:"type"`
+	// Spec is a JSON object with sorted keys, without the type, templates unrendered.
+	Spec json.RawMessage `json:"spec"`
+}
+
+// Retry is how failures and time-outs are tried again; the zero value is no retry.
+type Retry struct {
+	Times int `json:"times"`
+	// BackoffSec has one wait in seconds for each retry.
+	BackoffSec []int `json:"backoff_sec,omitempty"`
+}
+
+// Dep is one dependency: a job, which biz_date of it, and what it must have reached.
+type Dep struct {
+	Project string `json:"project"`
+	Name    string `json:"name"`
+	BizDate string `json:"biz_date"` // current
+	Check   string `json:"check"`    // success
+	Require string `json:"require"`  // all
+}
+
+// Key names the job depended on.
+func (d Dep) Key() JobKey { return JobKey{d.Project, d.Name} }
+
+// JobSpec is the normalised meaning of one job file: defaults are filled in, the zone is
+// resolved, layout and comments are gone. Two files that mean the same give equal digests.
+// As JSON it has a stable order of fields. Durations are seconds; zero limits mean "none given".
+type JobSpec struct {
+	Project     string   `json:"project"`
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Owner       string   `json:"owner,omitempty"`
+	Topics      []string `json:"topics,omitempty"`
+
+	Timezone string      `json:"timezone"`
+	Schedule Schedule    `json:"schedule"`
+	Misfire  Misfire     `json:"misfire"`
+	Overlap  Overlap     `json:"overlap"`
+	BizDate  BizDateRule `json:"biz_date"`
+
+	Priority Lane              `json:"priority"`
+	Tags     []string          `json:"tags,omitempty"`
+	Params   map[string]string `json:"params,omitempty"`
+	Env      map[string]string `json:"env,omitempty"`
+	Exec     Exec              `json:"exec"`
+
+	Idempotent      bool       `json:"idempotent,omitempty"`
+	OnWorkerLost    LossPolicy `json:"on_worker_lost"`
+	Retry           Retry      `json:"retry"`
+	TimeoutSec      int        `json:"timeout_sec"`
+	TimeoutGiven    bool       `json:"timeout_given"`
+	QueueTimeoutSec int        `json:"queue_timeout_sec,omitempty"`
+	DepsTimeoutSec  int        `json:"deps_timeout_sec,omitempty"`
+
+	Deps []Dep `json:"deps,omitempty"`
+
+	// Enabled is true unless the file says otherwise. EnabledGiven tells whether it says so:
+	// a file that is silent leaves a paused job paused.
+	Enabled      bool `json:"enabled"`
+	EnabledGiven bool `json:"enabled_given,omitempty"`
+}
+
+// Key names the job.
+func (s JobSpec) Key() JobKey { return JobKey{s.Project, s.Name} }
+
+// Digest is the hash of the meaning, 64 hex digits: a new version is made only when it changes.
+// The order of topics, tags and dependencies does not count. Enabled is left out, since pausing
+// changes the job and not its definition: whoever applies a file compares it by itself.
+func (s JobSpec) Digest() string {
+	s.Enabled, s.EnabledGiven = false, false
+	s.Topics = sorted(s.Topics)
+	s.Tags = sorted(s.Tags)
+	s.Deps = slices.SortedFunc(slices.Values(s.Deps), func(a, b Dep) int {
+		return cmp.Or(a.Key().Compare(b.Key()), strings.Compare(a.BizDate, b.BizDate))
+	})
+	s.Exec.Spec = canonical(s.Exec.Spec)
+	text, err := json.Marshal(s)
+	if err != nil {
+		// Only Exec.Spec could fail, and canonical has made it valid.
+		panic("job spec cannot be written as JSON: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func sorted(in []string) []string { return slices.Sorted(slices.Values(in)) }
+
+// canonical rewrites a JSON text with sorted keys and no blanks; what is no JSON is kept as a
+// JSON string, so that a damaged row still has a digest.
+func canonical(raw json.RawMessage) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		v = string(raw)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic("decoded JSON cannot be written again: " + err.Error())
+	}
+	return out
+}
