@@ -1,0 +1,177 @@
+// Package stores starts private MariaDB and Redis servers for tests and ends them.
+//
+// It owns one server process each: a free loopback port, a data folder of its own and the certainty that
+// nothing is left behind. It refuses to touch a server that was there before. The test runner, kit/dbtest,
+// kit/redistest and the end-to-end scenarios drive it. It imports the standard library only.
+//
+// A server never outlives the process that asked for it: a small shell, the keeper, waits on a pipe that this
+// process holds, and when the pipe closes (Stop, exit, kill -9) it ends the server and removes the folder.
+package stores
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// startLimit is how long a server may take until it answers; a loaded two-core machine needs about a second.
+const startLimit = 60 * time.Second
+
+// startTries is how often a start is repeated with another port: a free port can be taken before it is used.
+const startTries = 3
+
+// Server is one running private server. Its methods are for one goroutine at a time.
+type Server struct {
+	URL string // where clients connect; no database and no number is selected
+	Dir string // its data folder, removed by Stop
+	pid int
+	own *exec.Cmd
+	end io.Closer
+}
+
+// Stop ends the server at once (SIGKILL: its data is thrown away) and removes its folder. Safe to call twice.
+func (s *Server) Stop() {
+	_ = s.end.Close()
+	_ = s.own.Wait()
+}
+
+// Freeze stops the server's process with SIGSTOP: connections stay open and nothing is answered.
+func (s *Server) Freeze() error { return syscall.Kill(s.pid, syscall.SIGSTOP) }
+
+// Thaw continues a frozen server.
+func (s *Server) Thaw() error { return syscall.Kill(s.pid, syscall.SIGCONT) }
+
+// keeperScript runs the server named by its arguments until its own standard input ends. It ignores the
+// signals of a ^C so that the process that holds the pipe decides when the end is.
+const keeperScript = `trap '' INT TERM HUP
+dir=$1; shift
+"$@" </dev/null & pid=$!
+echo $pid >"$dir/keeper.pid.new"; mv "$dir/keeper.pid.new" "$dir/keeper.pid"
+cat >/dev/null
+kill -KILL $pid; wait $pid 2>/dev/null
+rm -rf "$dir"`
+
+// keep starts argv under a keeper. Output goes to server.log in dir.
+func keep(dir string, argv []string) (*Server, error) {
+	log, err := os.Create(filepath.Join(dir, "server.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", keeperScript, "keeper", dir}, argv...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", argv[0], err)
+	}
+	return &Server{Dir: dir, own: cmd, end: in}, nil
+}
+
+// launch makes a folder, lets plan prepare it and name the command, and waits until ready says that the
+// server answers on the port; another port is tried when it does not come up.
+func launch(parent, name string, plan func(dir string, port int) ([]string, error), ready func(addr string) error) (*Server, string, error) {
+	var last error
+	for range startTries {
+		dir, err := os.MkdirTemp(parent, "ax-"+name+"-")
+		if err != nil {
+			return nil, "", err
+		}
+		port, err := freePort()
+		if err != nil {
+			return nil, "", err
+		}
+		argv, err := plan(dir, port)
+		if err != nil {
+			_ = os.RemoveAll(dir)
+			return nil, "", err
+		}
+		s, err := keep(dir, argv)
+		if err != nil {
+			_ = os.RemoveAll(dir)
+			return nil, "", err
+		}
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if last = s.await(addr, ready); last == nil {
+			return s, addr, nil
+		}
+		last = fmt.Errorf("%s did not come up: %w; the end of its log:\n%s", name, last, logTail(dir))
+		s.Stop()
+	}
+	return nil, "", last
+}
+
+// await asks ready until it agrees, the server has died or startLimit has passed.
+func (s *Server) await(addr string, ready func(addr string) error) error {
+	deadline := time.Now().Add(startLimit)
+	for {
+		err := ready(addr)
+		if err == nil {
+			return s.readPID()
+		}
+		if s.readPID() == nil && syscall.Kill(s.pid, 0) != nil {
+			return errors.New("its process has ended")
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no answer within %s: %w", startLimit, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (s *Server) readPID() error {
+	if s.pid != 0 {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, "keeper.pid"))
+	if err != nil {
+		return err
+	}
+	s.pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	return err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// logTail returns the last lines of the server's own log.
+func logTail(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, "server.log"))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+}
+
+// find looks for a program on PATH and where Debian puts servers, which an ordinary user's PATH lacks.
+func find(names ...string) (string, bool) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, true
+		}
+		for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin"} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode()&0o111 != 0 {
+				return filepath.Join(dir, name), true
+			}
+		}
+	}
+	return "", false
+}
