@@ -1,0 +1,175 @@
+package domain
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Lane is a priority lane, with its own queue and its own threads on each worker.
+type Lane string
+
+// The three lanes, most urgent first.
+const (
+	LaneHigh    Lane = "high"
+	LaneDefault Lane = "default"
+	LaneLow     Lane = "low"
+)
+
+// Lanes lists the lanes, most urgent first; a lane's index is its order in the queue.
+var Lanes = []Lane{LaneHigh, LaneDefault, LaneLow}
+
+// TriggerKind says what made a job due.
+type TriggerKind string
+
+// What can make a job due.
+const (
+	TriggerCron     TriggerKind = "cron"
+	TriggerEvery    TriggerKind = "every"
+	TriggerAt       TriggerKind = "at"
+	TriggerUpstream TriggerKind = "upstream"
+	TriggerManual   TriggerKind = "manual"
+	TriggerBackfill TriggerKind = "backfill"
+)
+
+// ScheduleFireKey is the key of every fire born of a schedule, whatever the road
+// (fire, catch-up, backfill): its expected time in Unix milliseconds.
+func ScheduleFireKey(expected time.Time) string { return fmt.Sprintf("s:%d", expected.UnixMilli()) }
+
+// UpstreamFireKey is the key of a fire born of upstream alone.
+func UpstreamFireKey(d BizDate) string { return "u:" + d.String() }
+
+// ManualFireKey is the key of a manual fire: its instance's own id.
+func ManualFireKey(id ID) string { return "m:" + id.String() }
+
+// Instance is one job for one fire. The run in force stands in it; a rerun files
+// the old round away as a Run. Times are UTC; the zero time means "not yet".
+type Instance struct {
+	ID        ID
+	ProjectID ID
+	JobID     ID
+	JobName   string // as it was when the instance was made
+	FireKey   string
+	Trigger   TriggerKind
+	BizDate   BizDate
+	Expected  time.Time
+	Status
+	Ver int64 // raised by every move
+
+	// The run in force.
+	RunID       ID
+	RunNo       int // 1 for the first
+	TraceID     string
+	Version     int
+	Params      map[string]string // frozen for the run
+	RetriesUsed int
+	LostCount   int // how often this run lost its worker
+	Attempts    int // attempts made for this run
+	RequestedBy string
+	Reason      string
+
+	Lane       Lane
+	DepsLeft   int       // dependencies not yet met
+	ReadyAt    time.Time // when it was last ready for a target
+	WakeAt     time.Time // when something must be looked at: back-off, limit, deadline
+	CreatedAt  time.Time
+	StartedAt  time.Time // of the attempt that counts
+	FinishedAt time.Time
+	AttemptID  ID // the attempt in force or the one that ended the run; 0 before the first
+	Message    string
+	CancelledBy
+}
+
+// CancelledBy names the instance and run whose end cancelled this one.
+type CancelledBy struct {
+	InstanceID ID
+	RunID      ID
+}
+
+// Run is a round of an instance that is over and was followed by a rerun.
+type Run struct {
+	ID         ID
+	InstanceID ID
+	No         int
+	TraceID    string
+	Version    int
+	Params     map[string]string
+	Status
+	RequestedBy string
+	Reason      string
+	CreatedAt   time.Time
+	StartedAt   time.Time
+	FinishedAt  time.Time
+	Message     string
+}
+
+// AttemptState is where one sending stands.
+type AttemptState string
+
+// The states of an attempt.
+const (
+	AttemptSent      AttemptState = "sent"      // committed, on its way, not granted
+	AttemptGranted   AttemptState = "granted"   // the right to run was given
+	AttemptEnded     AttemptState = "ended"     // an outcome is in the database
+	AttemptWithdrawn AttemptState = "withdrawn" // taken back before any grant
+	AttemptLost      AttemptState = "lost"      // granted, and its worker was lost
+)
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeSuccess    Outcome = "success"
+	OutcomeError      Outcome = "error"
+	OutcomeTimeout    Outcome = "timeout"
+	OutcomeKilled     Outcome = "killed"
+	OutcomeWorkerLost Outcome = "worker_lost"
+	OutcomeRefused    Outcome = "refused" // clock, draining, type not loaded: no retry is spent
+	OutcomeNoAck      Outcome = "no_ack"  // not acknowledged in time
+)
+
+// Attempt is one sending of a shard to one target. Its id is the fencing token;
+// Ordinal is for people.
+type Attempt struct {
+	ID           ID
+	ProjectID    ID
+	InstanceID   ID
+	RunID        ID
+	Shard        int
+	Ordinal      int
+	State        AttemptState
+	Target       string // worker name
+	Boot         int64  // the worker's boot number
+	Lane         Lane
+	MessageID    string
+	Nonce        string // of the newest claim
+	DispatchedAt time.Time
+	AckedAt      time.Time // the claim arrived
+	GrantedAt    time.Time
+	StartedAt    time.Time
+	FinishedAt   time.Time
+	Deadline     time.Duration // time-out of the attempt, counted from its start
+	KillAt       time.Time     // a kill was asked for; zero = none
+	ExitCode     *int          // nil when there is none
+	Outcome      Outcome
+	Message      string
+	Result       json.RawMessage
+	Late         string // a report that came late, kept, never counted
+}
+
+// NewInstance is what a trigger asks to be created.
+type NewInstance struct {
+	ProjectID   ID
+	JobID       ID
+	JobName     string
+	Version     int
+	FireKey     string
+	Trigger     TriggerKind
+	BizDate     BizDate
+	Expected    time.Time
+	Params      map[string]string
+	RequestedBy string
+	Reason      string
+	Skip        string // non-empty: born cancelled/skipped for this reason
+}

@@ -1,0 +1,240 @@
+package dbx
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+)
+
+// Dialect is the SQL family that is spoken.
+type Dialect string
+
+// The dialects. MariaDB and MySQL are one; what differs between them is not used.
+const (
+	MySQL  Dialect = "mysql"
+	SQLite Dialect = "sqlite"
+)
+
+// Options of Open. The zero value opens a pool of 8 without connection hooks.
+type Options struct {
+	Pool int // most connections at a time; 0 = 8
+	// OnConnect is called with the server's id of a new connection before its
+	// first use, and OnClose when it is gone; both only on MySQL. An error of
+	// OnConnect refuses the connection.
+	OnConnect func(ctx context.Context, id int64) error
+	OnClose   func(id int64)
+}
+
+// DB is a pool of connections to AX's database. Safe for concurrent use.
+type DB struct {
+	g       *gorm.DB
+	sql     *sql.DB
+	dialect Dialect
+	write   *sync.Mutex // SQLite only: one writer at a time in the process
+}
+
+// Open connects to the database that the URL names: mysql://user:pass@host:port/db
+// or sqlite:PATH. It checks that the server answers and is new enough; it does
+// not migrate. Close it when done.
+func Open(ctx context.Context, url string, o Options) (*DB, error) {
+	if o.Pool == 0 {
+		o.Pool = 8
+	}
+	dialect, dsn, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{dialect: dialect}
+	if dialect == SQLite {
+		err = db.openSQLite(dsn, o)
+	} else {
+		err = db.openMySQL(dsn, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db.sql.SetMaxOpenConns(o.Pool)
+	db.sql.SetMaxIdleConns(o.Pool)
+	if err := db.checkServer(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func gormConfig() *gorm.Config {
+	return &gorm.Config{
+		SkipDefaultTransaction: true,
+		TranslateError:         true,
+		PrepareStmt:            false, // deadlocks on a bounded pool
+		Logger:                 logger.Discard,
+		NowFunc:                func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) },
+	}
+}
+
+// Close ends the pool.
+func (db *DB) Close() error { return db.sql.Close() }
+
+// Dialect says which family this is.
+func (db *DB) Dialect() Dialect { return db.dialect }
+
+// SQL is the bare pool, for goose and for sessions of one connection (leases).
+func (db *DB) SQL() *sql.DB { return db.sql }
+
+// Stats are the pool's.
+func (db *DB) Stats() sql.DBStats { return db.sql.Stats() }
+
+type ctxKey struct{ db *DB }
+
+type fenceKey struct{}
+
+type txState struct {
+	g     *gorm.DB
+	after []func()
+}
+
+// Q is the handle for statements: the transaction in ctx if there is one, else
+// the pool. Statements end with ctx.
+func (db *DB) Q(ctx context.Context) *gorm.DB {
+	if tx, ok := ctx.Value(ctxKey{db}).(*txState); ok {
+		return tx.g.WithContext(ctx)
+	}
+	return db.g.WithContext(ctx)
+}
+
+// InTx reports whether ctx carries a transaction of this pool.
+func (db *DB) InTx(ctx context.Context) bool {
+	_, ok := ctx.Value(ctxKey{db}).(*txState)
+	return ok
+}
+
+// WithFence returns a context under which every new transaction first calls
+// fence inside itself and is rolled back with its error.
+func WithFence(ctx context.Context, fence func(ctx context.Context) error) context.Context {
+	return context.WithValue(ctx, fenceKey{}, fence)
+}
+
+// Tx runs fn in a transaction at READ COMMITTED, or in the one that ctx carries
+// already. fn gets the context that carries it and must use no other. A deadlock
+// is tried once more, so fn must be free of effects outside the database; give
+// those to AfterCommit.
+func (db *DB) Tx(ctx context.Context, fn func(ctx context.Context) error) error {
+	if db.InTx(ctx) {
+		return fn(ctx)
+	}
+	err := db.tryTx(ctx, fn)
+	if isDeadlock(err) && ctx.Err() == nil {
+		slog.Debug("transaction met a deadlock, once more", "error", err)
+		err = db.tryTx(ctx, fn)
+	}
+	return Translate(err)
+}
+
+func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) error {
+	st := &txState{}
+	err := db.locked(func() error {
+		return db.g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			st.g = tx
+			st.after = nil
+			txCtx := context.WithValue(ctx, ctxKey{db}, st)
+			if fence, ok := ctx.Value(fenceKey{}).(func(context.Context) error); ok {
+				if err := fence(txCtx); err != nil {
+					return err
+				}
+			}
+			return fn(txCtx)
+		})
+	})
+	if err == nil {
+		for _, f := range st.after {
+			f()
+		}
+	}
+	return err
+}
+
+func (db *DB) locked(f func() error) error {
+	if db.write != nil {
+		db.write.Lock()
+		defer db.write.Unlock()
+	}
+	return f()
+}
+
+// AfterCommit calls f once the transaction in ctx has committed, or at once when
+// there is none. Nothing leaves the process before its row is committed.
+func (db *DB) AfterCommit(ctx context.Context, f func()) {
+	if tx, ok := ctx.Value(ctxKey{db}).(*txState); ok {
+		tx.after = append(tx.after, f)
+		return
+	}
+	f()
+}
+
+// Exec runs one statement and returns the rows it changed. On SQLite outside a
+// transaction it takes the write lock.
+func (db *DB) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	var n int64
+	run := func() error {
+		r := db.Q(ctx).Exec(query, args...)
+		n = r.RowsAffected
+		return r.Error
+	}
+	var err error
+	if db.InTx(ctx) {
+		err = run()
+	} else {
+		err = db.locked(run)
+	}
+	return n, Translate(err)
+}
+
+// Scan reads rows into dest (a pointer to a struct, a value or a slice).
+func (db *DB) Scan(ctx context.Context, dest any, query string, args ...any) error {
+	return Translate(db.Q(ctx).Raw(query, args...).Scan(dest).Error)
+}
+
+// Insert writes rows (a slice of structs or a pointer to one) in batches.
+func (db *DB) Insert(ctx context.Context, rows any) error {
+	run := func() error { return db.Q(ctx).CreateInBatches(rows, 500).Error }
+	if db.InTx(ctx) {
+		return Translate(run())
+	}
+	return Translate(db.locked(run))
+}
+
+// Ping asks whether the database answers.
+func (db *DB) Ping(ctx context.Context) error { return Translate(db.sql.PingContext(ctx)) }
+
+// Now is the database's clock, to the millisecond. On SQLite that is this
+// machine's.
+func (db *DB) Now(ctx context.Context) (time.Time, error) {
+	if db.dialect == SQLite {
+		return time.Now().UTC().Truncate(time.Millisecond), nil
+	}
+	var ms int64
+	err := db.Scan(ctx, &ms, "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
+	return time.UnixMilli(ms).UTC(), err
+}
+
+var _ driver.Connector = (*watchedConnector)(nil)
+
+func (db *DB) checkServer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if db.dialect == SQLite {
+		return db.Ping(ctx)
+	}
+	var v string
+	if err := db.Scan(ctx, &v, "SELECT VERSION()"); err != nil {
+		return fmt.Errorf("the database does not answer: %w", err)
+	}
+	return CheckVersion(v)
+}

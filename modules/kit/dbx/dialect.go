@@ -1,0 +1,150 @@
+package dbx
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm/clause"
+)
+
+// ForUpdate is the locking clause of a SELECT by primary keys in order; SQLite's
+// transactions are exclusive already.
+func (db *DB) ForUpdate() string {
+	if db.dialect == SQLite {
+		return ""
+	}
+	return " FOR UPDATE"
+}
+
+// ForUpdateSkipLocked passes over rows that somebody else holds.
+func (db *DB) ForUpdateSkipLocked() string {
+	if db.dialect == SQLite {
+		return ""
+	}
+	return " FOR UPDATE SKIP LOCKED"
+}
+
+// ForShare is the shared lock, in the spelling that MySQL 8 and MariaDB both take.
+func (db *DB) ForShare() string {
+	if db.dialect == SQLite {
+		return ""
+	}
+	return " LOCK IN SHARE MODE"
+}
+
+// InsertNew inserts rows and passes over those whose unique key is there
+// already; it returns how many were new.
+func (db *DB) InsertNew(ctx context.Context, rows any) (int64, error) {
+	var n int64
+	run := func() error {
+		r := db.Q(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(rows)
+		n = r.RowsAffected
+		return r.Error
+	}
+	var err error
+	if db.InTx(ctx) {
+		err = run()
+	} else {
+		err = db.locked(run)
+	}
+	return n, Translate(err)
+}
+
+// Upsert inserts rows of a table; where the key is there already it runs set
+// instead, in which NEW(col) names the value that would have been inserted.
+// Columns and rows are given in the same order.
+func (db *DB) Upsert(ctx context.Context, table string, key, cols []string, set string, rows [][]any) error {
+	for start := 0; start < len(rows); start += maxRows {
+		part := rows[start:min(start+maxRows, len(rows))]
+		var b strings.Builder
+		fmt.Fprintf(&b, "INSERT INTO `%s` (%s) VALUES ", table, strings.Join(cols, ", "))
+		args := make([]any, 0, len(part)*len(cols))
+		one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(cols)), ", ") + ")"
+		for i, r := range part {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(one)
+			args = append(args, r...)
+		}
+		if db.dialect == SQLite {
+			fmt.Fprintf(&b, " ON CONFLICT (%s) DO UPDATE SET %s", strings.Join(key, ", "), newValue(set, "excluded.", ""))
+		} else {
+			fmt.Fprintf(&b, " ON DUPLICATE KEY UPDATE %s", newValue(set, "VALUES(", ")"))
+		}
+		if _, err := db.Exec(ctx, b.String(), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newValue(set, open, close string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(set, "NEW(")
+		if i < 0 {
+			return b.String() + set
+		}
+		j := i + strings.IndexByte(set[i:], ')')
+		b.WriteString(set[:i] + open + set[i+len("NEW("):j] + close)
+		set = set[j+1:]
+	}
+}
+
+// maxRows bounds one statement: SQLite takes 500 terms in a compound select.
+const maxRows = 256
+
+// UpdateRows sets per row the columns of cols in one statement a batch: the
+// first column is the key. extra, if not empty, is appended to SET and must
+// change something, so that a row counts as changed on every dialect
+// (ver = ver + 1). It returns the rows changed.
+func (db *DB) UpdateRows(ctx context.Context, table string, cols []string, extra string, rows [][]any) (int64, error) {
+	var total int64
+	for start := 0; start < len(rows); start += maxRows {
+		query, args := db.updateRows(table, cols, extra, rows[start:min(start+maxRows, len(rows))])
+		n, err := db.Exec(ctx, query, args...)
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func (db *DB) updateRows(table string, cols []string, extra string, rows [][]any) (string, []any) {
+	var values, set strings.Builder
+	args := make([]any, 0, len(rows)*len(cols))
+	for i, r := range rows {
+		if i == 0 {
+			values.WriteString("SELECT ")
+			for j, c := range cols {
+				if j > 0 {
+					values.WriteString(", ")
+				}
+				values.WriteString("? AS " + c)
+			}
+		} else {
+			values.WriteString(" UNION ALL SELECT " + strings.TrimSuffix(strings.Repeat("?, ", len(cols)), ", "))
+		}
+		args = append(args, r...)
+	}
+	prefix := ""
+	if db.dialect == MySQL {
+		prefix = "t."
+	}
+	for j, c := range cols[1:] {
+		if j > 0 {
+			set.WriteString(", ")
+		}
+		set.WriteString(prefix + c + " = v." + c)
+	}
+	if extra != "" {
+		set.WriteString(", " + extra)
+	}
+	if db.dialect == MySQL {
+		return fmt.Sprintf("UPDATE `%s` t JOIN (%s) v ON t.%s = v.%s SET %s", table, values.String(), cols[0], cols[0], set.String()), args
+	}
+	return fmt.Sprintf("UPDATE `%s` AS t SET %s FROM (%s) v WHERE t.%s = v.%s", table, set.String(), values.String(), cols[0], cols[0]), args
+}
