@@ -1,0 +1,12 @@
+// Package journal is a worker's memory on disk: which attempts were started, how they ended, and which of those
+// outcomes the center has confirmed to be in its database.
+//
+// It owns three files in the worker's data directory: lock (one worker per directory), identity (a random uid that
+// never changes and the boot number, raised at each Open) and journal.log (append-only, checksummed records). Started
+// and Ended return only once their records are on stable storage; many callers share one fsync. The log is rewritten
+// when most of it is confirmed, so its size follows what is open, not what has ever run.
+//
+// It refuses to guess: a torn tail is cut and told, damage inside the file is told and kept aside, and after a failed
+// write or fsync every further append fails, because the kernel may have dropped what it could not write.
+// It does not know what an outcome means, nor does it send anything; the Node does both.
+package journal

@@ -1,0 +1,120 @@
+package journal
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrInUse is wrapped by Open's error when another live process holds the data directory.
+var ErrInUse = errors.New("data directory is in use")
+
+// identity is what makes a data directory one worker: a random name for life, and how often it was opened.
+type identity struct {
+	UID  string `json:"uid"`
+	Boot int64  `json:"boot"`
+}
+
+// lockDir takes the exclusive lock of dir. The kernel frees it when the process ends, however it ends.
+func lockDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of data directory %s: %w", dir, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(path)
+		_ = f.Close()
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
+		}
+		return nil, fmt.Errorf("%w: %s is held by another worker (pid %s); give each worker its own --data",
+			ErrInUse, dir, strings.TrimSpace(string(holder)))
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0) // for people only: the lock itself is the kernel's
+	}
+	return f, nil
+}
+
+// nextIdentity reads the identity of dir, or makes one, raises the boot number and returns only when that is durable.
+func nextIdentity(dir string) (identity, error) {
+	path := filepath.Join(dir, "identity")
+	id, err := readIdentity(path)
+	if err != nil {
+		return identity{}, err
+	}
+	id.Boot++
+	data, err := json.Marshal(id)
+	if err != nil {
+		return identity{}, err
+	}
+	return id, replaceFile(path, append(data, '\n'))
+}
+
+func readIdentity(path string) (identity, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		var raw [16]byte
+		if _, err := rand.Read(raw[:]); err != nil {
+			return identity{}, fmt.Errorf("make a worker uid: %w", err)
+		}
+		return identity{UID: hex.EncodeToString(raw[:])}, nil
+	}
+	if err != nil {
+		return identity{}, fmt.Errorf("read the worker's identity: %w", err)
+	}
+	var id identity
+	if err := json.Unmarshal(data, &id); err != nil || len(id.UID) != 32 || id.Boot < 1 {
+		return identity{}, fmt.Errorf("the worker's identity file %s is damaged; restore it, or start with an empty "+
+			"--data once the center shows this worker as lost", path)
+	}
+	return id, nil
+}
+
+// replaceFile puts data at path such that a crash leaves either the old content or the new, never a mixture.
+func replaceFile(path string, data []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", tmp, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// syncDir makes created and renamed names in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
