@@ -284,13 +284,13 @@ CREATE TABLE worker (
     lost_at BIGINT NOT NULL DEFAULT 0
 ) /*!50700 ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin */;
 
--- lines: JSON array of [number, ms, stream, text]; first_line is the number of its first.
+-- body: JSON array of [number, ms, stream, text]; first_line is the number of its first.
 CREATE TABLE log_chunk (
     attempt_id BIGINT NOT NULL,
     first_line BIGINT NOT NULL,
     last_line BIGINT NOT NULL,
     project_id BIGINT NOT NULL,
-    lines MEDIUMTEXT NOT NULL,
+    body MEDIUMTEXT NOT NULL,
     created_at BIGINT NOT NULL,
     PRIMARY KEY (attempt_id, first_line)
 ) /*!50700 ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin */;
