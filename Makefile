@@ -6,7 +6,7 @@ LISTEN ?= 127.0.0.1:8080
 
 # One set of build flags everywhere, so that one build cache serves all. -race needs cgo and sets it itself.
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false
-TEST_FLAGS ?= -race -timeout 20m
+TEST_FLAGS ?= -race -count=1 -timeout 20m
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
