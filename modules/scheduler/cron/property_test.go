@@ -1,0 +1,290 @@
+package cron
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// changes are days around which clocks do something, by zone.
+var changes = []struct {
+	zone string
+	days []string
+}{
+	{"America/New_York", []string{"2024-03-10", "2024-11-03", "2026-03-08"}},
+	{"Europe/Berlin", []string{"2024-03-31", "2024-10-27", "2040-12-31"}},
+	{"Europe/Dublin", []string{"2024-03-31", "2024-10-27"}},
+	{"Australia/Lord_Howe", []string{"2024-10-06", "2024-04-07"}},
+	{"Antarctica/Troll", []string{"2024-03-31", "2024-10-27"}},
+	{"Africa/Cairo", []string{"2024-04-26", "2024-10-31"}},
+	{"America/Havana", []string{"2024-03-10", "2024-11-03"}},
+	{"Asia/Beirut", []string{"2026-03-29", "2025-10-26"}},
+	{"Pacific/Chatham", []string{"2024-04-07", "2024-09-29"}},
+	{"America/Nuuk", []string{"2024-03-30", "2024-10-26"}},
+	{"America/Santiago", []string{"2024-04-06", "2022-09-11"}},
+	{"Pacific/Apia", []string{"2011-12-30"}},
+	{"Pacific/Kwajalein", []string{"1969-10-01", "1993-08-21"}},
+	{"Asia/Pyongyang", []string{"2018-05-04", "2015-08-14"}},
+	{"Africa/Casablanca", []string{"2023-03-19", "2023-04-23"}},
+	{"America/Caracas", []string{"2007-12-09", "2016-05-01"}},
+	{"Asia/Kathmandu", []string{"1986-01-01"}},
+	{"Africa/Monrovia", []string{"1972-01-07"}},
+	{"America/St_Johns", []string{"2007-03-11", "1988-04-03"}},
+	{"Asia/Shanghai", []string{"2026-02-28"}},
+	{"UTC", []string{"2024-12-31"}},
+}
+
+// naive decides by brute force what Next finds by search. It knows the rules only as
+// sentences: what the wall clock shows, what it showed before, what it left out.
+type naive struct {
+	s    *Schedule
+	loc  *time.Location
+	step int64 // seconds between the instants looked at
+}
+
+func (n naive) offset(sec int64) int64 {
+	_, offset := time.Unix(sec, 0).In(n.loc).Zone()
+	return int64(offset)
+}
+
+// matches reports that the wall clock fits, field by field.
+func (n naive) matches(wall int64) bool {
+	t, s := time.Unix(wall, 0).UTC(), n.s
+	return s.seconds>>t.Second()&1 == 1 && s.minutes>>t.Minute()&1 == 1 && s.hours>>t.Hour()&1 == 1 &&
+		s.months>>int(t.Month())&1 == 1 && n.dayMatches(t) && (s.years.has(255) || t.Year() >= 1970 && s.years.has(t.Year()-1970))
+}
+
+func (n naive) dayMatches(t time.Time) bool {
+	d := n.s.days
+	day := d.days>>t.Day()&1 == 1 || n.specialDay(t)
+	weekday := d.weekdays>>int(t.Weekday())&1 == 1
+	switch {
+	case d.nth == lastOfMonth:
+		weekday = weekday && t.AddDate(0, 0, 7).Month() != t.Month()
+	case d.nth > 0:
+		weekday = weekday && (t.Day()+6)/7 == d.nth
+	}
+	if d.both {
+		return day && weekday
+	}
+	return day || weekday
+}
+
+// specialDay looks for L-n and nW by asking, for this day, which n would mean it.
+func (n naive) specialDay(t time.Time) bool {
+	last := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	if n.s.days.fromLast>>(last-t.Day())&1 == 1 {
+		return true
+	}
+	for want := 1; want <= last; want++ {
+		named := n.s.days.nearest>>want&1 == 1 || n.s.days.lastWorkday && want == last
+		if named && n.nearest(t, want, last) == t.Day() {
+			return true
+		}
+	}
+	return false
+}
+
+func (n naive) nearest(t time.Time, want, last int) int {
+	for _, away := range []int{0, -1, 1, -2, 2} {
+		d := want + away
+		if d < 1 || d > last {
+			continue
+		}
+		if w := time.Date(t.Year(), t.Month(), d, 0, 0, 0, 0, time.UTC).Weekday(); w != time.Saturday && w != time.Sunday {
+			return d
+		}
+	}
+	return 0
+}
+
+// fires reports whether the instant sec is a firing.
+func (n naive) fires(sec int64) bool {
+	wall := sec + n.offset(sec)
+	if n.s.interval {
+		return n.matches(wall)
+	}
+	if before := n.offset(sec - 1); before < wall-sec && wall-sec-before <= 3*60*60 {
+		for skipped := sec + before; skipped < wall; skipped += n.step {
+			if n.matches(skipped) {
+				return true
+			}
+		}
+	}
+	return n.matches(wall) && !n.shownBefore(sec, wall)
+}
+
+// shownBefore: some earlier instant of the last day had the same wall clock.
+func (n naive) shownBefore(sec, wall int64) bool {
+	for back := int64(15 * 60); back <= 25*60*60; back += 15 * 60 {
+		if sec-back+n.offset(sec-back) == wall {
+			return true
+		}
+	}
+	return false
+}
+
+func (n naive) next(from, until int64) (int64, bool) {
+	for sec := from - from%n.step + n.step; sec <= until; sec += n.step {
+		if n.fires(sec) {
+			return sec, true
+		}
+	}
+	return 0, false
+}
+
+// TestNextIsTheBruteForceMinimum compares whole days around each change, minute by minute.
+func TestNextIsTheBruteForceMinimum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	compared := 0
+	for _, c := range changes {
+		loc := mustZone(t, c.zone)
+		for _, text := range c.days {
+			day, err := time.ParseInLocation("2006-01-02", text, time.UTC)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 40 {
+				expr, d := randomExpr(rng, false)
+				compared += compareWindow(t, naive{mustParse(t, expr, d), loc, stepFor(loc, day)}, expr, day)
+			}
+		}
+	}
+	if compared < 10_000 {
+		t.Errorf("only %d firings compared", compared)
+	}
+}
+
+// stepFor is a minute, or half of one where an offset has seconds (Monrovia, 44:30).
+func stepFor(loc *time.Location, day time.Time) int64 {
+	if _, offset := day.AddDate(0, 0, -1).In(loc).Zone(); offset%60 != 0 {
+		return 30
+	}
+	return 60
+}
+
+// compareWindow walks Next over three days and expects exactly the naive firings.
+func compareWindow(t *testing.T, n naive, expr string, day time.Time) int {
+	t.Helper()
+	from, until := day.Unix()-30*60*60, day.Unix()+42*60*60
+	at, count := from, 0
+	for {
+		want, ok := n.next(at, until)
+		got, fires := n.s.Next(time.Unix(at, 0), n.loc)
+		if !ok {
+			if fires && got.Unix() <= until {
+				t.Errorf("%q %s from %s: got %s, want none by %s", expr, n.loc, time.Unix(at, 0).In(n.loc), got, time.Unix(until, 0).In(n.loc))
+			}
+			return count
+		}
+		if !fires || got.Unix() != want {
+			t.Errorf("%q %s from %s: got %s %v, want %s", expr, n.loc, time.Unix(at, 0).In(n.loc), got, fires, time.Unix(want, 0).In(n.loc))
+			return count
+		}
+		at = want
+		count++
+	}
+}
+
+// TestSecondsAreTheBruteForceMinimum is the same to the second, in a shorter window.
+func TestSecondsAreTheBruteForceMinimum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	loc := mustZone(t, "Europe/Berlin")
+	for _, change := range []string{"2024-03-31T01:00:00Z", "2024-10-27T01:00:00Z"} {
+		at, _ := time.Parse(time.RFC3339, change)
+		for range 60 {
+			expr, d := randomExpr(rng, true)
+			n := naive{mustParse(t, expr, d), loc, 1}
+			from := at.Unix() - 3000 - rng.Int64N(3000)
+			want, ok := n.next(from, from+9000)
+			got, fires := n.s.Next(time.Unix(from, 0), loc)
+			if ok && (!fires || got.Unix() != want) || !ok && fires && got.Unix() <= from+9000 {
+				t.Errorf("%q from %s: got %s, want %s %v", expr, time.Unix(from, 0).In(loc), got, time.Unix(want, 0).In(loc), ok)
+			}
+		}
+	}
+}
+
+// TestNextProperties: later than from, the same from anywhere before it, the same
+// whatever offset the instant is written in.
+func TestNextProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 4000 {
+		expr, d := randomExpr(rng, rng.IntN(2) == 0)
+		s := mustParse(t, expr, d)
+		zone, day := randomDay(rng)
+		loc := mustZone(t, zone)
+		from := day.Add(time.Duration(rng.Int64N(int64(72 * time.Hour)))).Add(-24 * time.Hour)
+		next, ok := s.Next(from, loc)
+		if !ok {
+			t.Fatalf("%q never fires", expr)
+		}
+		if !next.After(from) || next.Nanosecond() != 0 {
+			t.Fatalf("%q %s: %s is not a second later than %s", expr, zone, next, from)
+		}
+		between := from.Add(time.Duration(rng.Int64N(int64(next.Sub(from)))))
+		if again, _ := s.Next(between, loc); !again.Equal(next) {
+			t.Fatalf("%q %s: from %s %s, from %s %s", expr, zone, from.In(loc), next, between.In(loc), again)
+		}
+		elsewhere := from.In(time.FixedZone("", rng.IntN(28*60*60)-14*60*60))
+		if again, _ := s.Next(elsewhere, loc); !again.Equal(next) {
+			t.Fatalf("%q %s: from %s %s, written as %s %s", expr, zone, from, next, elsewhere, again)
+		}
+	}
+}
+
+func randomDay(rng *rand.Rand) (string, time.Time) {
+	c := changes[rng.IntN(len(changes))]
+	day, _ := time.Parse("2006-01-02", c.days[rng.IntN(len(c.days))])
+	return c.zone, day
+}
+
+// randomExpr makes expressions that fire often enough to meet a change.
+func randomExpr(rng *rand.Rand, seconds bool) (string, Dialect) {
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	minute := pick("*", "*/15", "0", "30", "0,45", "7-50/13", "10/20", strconv.Itoa(rng.IntN(60)))
+	hour := pick("*", "*/2", "0", "1-3", "0,2,23", "22-23", "0-23", strconv.Itoa(rng.IntN(24)))
+	second := pick("0", "0,59", "*/7", "30")
+	if rng.IntN(3) > 0 {
+		if seconds {
+			return fmt.Sprintf("%s %s %s * * %s", second, minute, hour, pick("*", "0-6", "*/2")), Seconds
+		}
+		day := pick("*", "*/2", "1-31", "8-14", "10,30")
+		return fmt.Sprintf("%s %s %s %s %s", minute, hour, day, pick("*", "*/3", "1-12"), pick("*", "0,7", "5-7", "mon-fri")), Unix
+	}
+	if !seconds {
+		second = "0"
+	}
+	days := pick("? * *", "? * SUN", "? * 1#2", "? * SUNL", "? * FRI-MON", "L * ?", "LW * ?", "L-1,15W,30W * ?", "25-10 * ?", "* * ?")
+	if strings.HasSuffix(days, "?") && rng.IntN(4) == 0 {
+		days += " 1970/2"
+	}
+	return fmt.Sprintf("%s %s %s %s", second, minute, hour, days), Quartz
+}
+
+// TestOffsetsStayNear pins what the search relies on, in every zone of the archive:
+// periods follow each other without a hole, and no change is larger than near.
+func TestOffsetsStayNear(t *testing.T) {
+	names, err := zones()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range names.files {
+		loc := mustZone(t, name)
+		at := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+		end := time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+		for p := periodAt(at, loc); p.end < end; {
+			next := periodAt(p.end, loc)
+			if next.start > p.end || next.end <= p.end {
+				t.Fatalf("%s: the period after %d is %+v", name, p.end, next)
+			}
+			if d := next.offset - p.offset; d > near || d < -near {
+				t.Fatalf("%s: the offset moves by %d s", name, d)
+			}
+			p = next
+		}
+	}
+}
