@@ -96,14 +96,24 @@ func newValue(set, open, close string) string {
 // maxRows bounds one statement: SQLite takes 500 terms in a compound select.
 const maxRows = 256
 
-// UpdateRows sets per row the columns of cols in one statement a batch: the
-// first column is the key. extra, if not empty, is appended to SET and must
-// change something, so that a row counts as changed on every dialect
-// (ver = ver + 1). It returns the rows changed.
-func (db *DB) UpdateRows(ctx context.Context, table string, cols []string, extra string, rows [][]any) (int64, error) {
+// Update describes an UPDATE that sets different values in many rows at once.
+type Update struct {
+	Table string
+	// Keys find the row, Cols are set; each row of values has the keys first.
+	Keys, Cols []string
+	// Extra, if not empty, is appended to SET; it may name the row as t. It must
+	// change something (ver = t.ver + 1), so that a row counts as changed on every
+	// dialect.
+	Extra string
+	Rows  [][]any
+}
+
+// UpdateRows runs the update in one statement per batch of rows and returns how
+// many rows were found and changed.
+func (db *DB) UpdateRows(ctx context.Context, u Update) (int64, error) {
 	var total int64
-	for start := 0; start < len(rows); start += maxRows {
-		query, args := db.updateRows(table, cols, extra, rows[start:min(start+maxRows, len(rows))])
+	for start := 0; start < len(u.Rows); start += maxRows {
+		query, args := db.updateRows(u, u.Rows[start:min(start+maxRows, len(u.Rows))])
 		n, err := db.Exec(ctx, query, args...)
 		if err != nil {
 			return total, err
@@ -113,38 +123,36 @@ func (db *DB) UpdateRows(ctx context.Context, table string, cols []string, extra
 	return total, nil
 }
 
-func (db *DB) updateRows(table string, cols []string, extra string, rows [][]any) (string, []any) {
-	var values, set strings.Builder
-	args := make([]any, 0, len(rows)*len(cols))
+func (db *DB) updateRows(u Update, rows [][]any) (string, []any) {
+	names := append(append([]string{}, u.Keys...), u.Cols...)
+	var values strings.Builder
+	args := make([]any, 0, len(rows)*len(names))
 	for i, r := range rows {
 		if i == 0 {
-			values.WriteString("SELECT ")
-			for j, c := range cols {
-				if j > 0 {
-					values.WriteString(", ")
-				}
-				values.WriteString("? AS " + c)
-			}
+			values.WriteString("SELECT ? AS " + strings.Join(names, ", ? AS "))
 		} else {
-			values.WriteString(" UNION ALL SELECT " + strings.TrimSuffix(strings.Repeat("?, ", len(cols)), ", "))
+			values.WriteString(" UNION ALL SELECT ?" + strings.Repeat(", ?", len(names)-1))
 		}
 		args = append(args, r...)
 	}
-	prefix := ""
-	if db.dialect == MySQL {
-		prefix = "t."
+	on := make([]string, len(u.Keys))
+	for i, k := range u.Keys {
+		on[i] = "t." + k + " = v." + k
 	}
-	for j, c := range cols[1:] {
-		if j > 0 {
-			set.WriteString(", ")
+	set := make([]string, 0, len(u.Cols)+1)
+	for _, c := range u.Cols {
+		if db.dialect == MySQL {
+			set = append(set, "t."+c+" = v."+c)
+		} else {
+			set = append(set, c+" = v."+c)
 		}
-		set.WriteString(prefix + c + " = v." + c)
 	}
-	if extra != "" {
-		set.WriteString(", " + extra)
+	if u.Extra != "" {
+		set = append(set, u.Extra)
 	}
+	found, change := strings.Join(on, " AND "), strings.Join(set, ", ")
 	if db.dialect == MySQL {
-		return fmt.Sprintf("UPDATE `%s` t JOIN (%s) v ON t.%s = v.%s SET %s", table, values.String(), cols[0], cols[0], set.String()), args
+		return fmt.Sprintf("UPDATE `%s` t JOIN (%s) v ON %s SET %s", u.Table, values.String(), found, change), args
 	}
-	return fmt.Sprintf("UPDATE `%s` AS t SET %s FROM (%s) v WHERE t.%s = v.%s", table, set.String(), values.String(), cols[0], cols[0]), args
+	return fmt.Sprintf("UPDATE `%s` AS t SET %s FROM (%s) v WHERE %s", u.Table, change, values.String(), found), args
 }
