@@ -1,0 +1,150 @@
+package dag
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/axsched/ax/modules/kit/i18n"
+	"github.com/axsched/ax/views/layout"
+	"github.com/axsched/ax/views/ui"
+)
+
+// Graph is the page of dependencies.
+func Graph(p GraphPage) templ.Component {
+	return layout.Page(p.Shell, layout.Meta{Nav: "dag", Title: "dag.title"}, graph(p, plan(p.Nodes, p.Edges)))
+}
+
+func num(v float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+}
+
+func (d drawing) box() string { return "0 0 " + num(d.width) + " " + num(d.height) }
+
+// path bends a route softly through its points. An edge that closes a circle
+// goes back in one wide bow.
+func (r route) path() string {
+	p := r.points
+	var b strings.Builder
+	fmt.Fprintf(&b, "M%s %s", num(p[0][0]), num(p[0][1]))
+	for i := 1; i < len(p); i++ {
+		from, to := p[i-1], p[i]
+		if from[1] == to[1] {
+			fmt.Fprintf(&b, "H%s", num(to[0]))
+			continue
+		}
+		mid := (from[0] + to[0]) / 2
+		if to[0] < from[0] {
+			fmt.Fprintf(&b, "C%s %s %s %s %s %s", num(from[0]+60), num(from[1]+60), num(to[0]-60), num(to[1]+60), num(to[0]), num(to[1]))
+			continue
+		}
+		fmt.Fprintf(&b, "C%s %s %s %s %s %s", num(mid), num(from[1]), num(mid), num(to[1]), num(to[0]), num(to[1]))
+	}
+	return b.String()
+}
+
+// edgeState is the colour of an edge: that of what it waits for.
+func edgeState(d drawing, e Edge) string {
+	if d.cycle[e] {
+		return "cycle"
+	}
+	for _, n := range d.nodes {
+		if n.ID == e.From {
+			if n.Status.State == "" {
+				return "none"
+			}
+			return n.Status.State
+		}
+	}
+	return "none"
+}
+
+const (
+	glyphInset = 4.0
+	textInset  = 38
+	titleRunes = 15
+	idRunes    = 21
+)
+
+// cutText shortens a name to what fits into a node; wide runes count double.
+func cutText(text string, room int) string {
+	width := 0
+	for i, r := range text {
+		width++
+		if r > 0x2e80 {
+			width++
+		}
+		if width > room {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+func nodeTitle(n Node) string {
+	if n.Title == "" {
+		return cutText(n.ID, titleRunes+2)
+	}
+	return cutText(n.Title, titleRunes+2)
+}
+
+func nodeName(ctx context.Context, n Node) string {
+	say := func(key string, args ...any) string { return i18n.T(ctx, key, args...) }
+	name := n.ID
+	if n.Title != "" {
+		name = n.Title + " (" + n.ID + ")"
+	}
+	text := name + ", " + ui.StatusText(say, n.Status)
+	if n.Fires > 1 {
+		text += ", " + i18n.T(ctx, "dag.fires", "n", n.Fires)
+	}
+	return text
+}
+
+// neighbours are the ids at the other end of a node's edges.
+func neighbours(p GraphPage, id string, up bool) []string {
+	var ids []string
+	for _, e := range p.Edges {
+		if up && e.To == id {
+			ids = append(ids, e.From)
+		}
+		if !up && e.From == id {
+			ids = append(ids, e.To)
+		}
+	}
+	return ids
+}
+
+// with is the page's address with one value changed.
+func (p GraphPage) with(name, value string) string {
+	q := url.Values{}
+	set := func(k, v string) {
+		if k == name {
+			v = value
+		}
+		if v != "" {
+			q.Set(k, v)
+		}
+	}
+	set("biz_date", p.BizDate)
+	set("job", p.Job)
+	set("failing", flag(p.Failing, "1"))
+	set("view", flag(p.AsList, "list"))
+	return p.PageURL + "?" + q.Encode()
+}
+
+func flag(on bool, value string) string {
+	if on {
+		return value
+	}
+	return ""
+}
+
+// legend are the statuses that the picture can show.
+func legend() []ui.Status {
+	return []ui.Status{{State: "success"}, {State: "failed"}, {State: "running"}, {State: "retrying"}, {State: "cancelled"}}
+}
