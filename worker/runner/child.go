@@ -1,0 +1,290 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// child is one running task: its leader, its output and what was done to end it.
+type child struct {
+	spec    Spec
+	out     *Capture
+	pid     int
+	started time.Time
+	exited  chan struct{} // closed when the leader is a zombie; its number stays taken until end reaps it
+	pipes   []*os.File
+	pumps   sync.WaitGroup
+	stdin   *os.File
+}
+
+// start forks the program in a session of its own and hands it to the watchdog.
+func (r *Runner) start(spec Spec, out *Capture) (*child, error) {
+	path, err := program(spec.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	c := &child{spec: spec, out: out, exited: make(chan struct{})}
+	files, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	attr := &syscall.ProcAttr{
+		Dir:   spec.Dir,
+		Env:   r.marker.environ(spec.Env, spec.Attempt),
+		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}
+	c.started = time.Now()
+	pid, err := syscall.ForkExec(path, spec.Argv, attr)
+	for _, f := range files {
+		_ = f.Close()
+	}
+	if err != nil {
+		c.closePipes()
+		return nil, startError(path, spec.Dir, err)
+	}
+	c.pid = pid
+	r.own(pid)
+	r.guard.started(c)
+	noCore(pid)
+	for i, f := range c.pipes {
+		c.pumps.Go(func() { pump(f, []Stream{Out, Err}[i], out) })
+	}
+	go c.feed()
+	go c.watch()
+	return c, nil
+}
+
+// program finds the file to execute.
+func program(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	return exec.LookPath(name)
+}
+
+// startError tells apart what a bare "no such file" does not.
+func startError(path, dir string, err error) error {
+	if dir != "" {
+		if info, derr := os.Stat(dir); derr != nil {
+			return fmt.Errorf("working directory: %w", derr)
+		} else if !info.IsDir() {
+			return fmt.Errorf("working directory %s is not a directory", dir)
+		}
+	}
+	if errors.Is(err, syscall.E2BIG) {
+		return fmt.Errorf("%s: arguments and environment are too big for this system: %w", path, err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// open makes the three files that the program gets and keeps the other ends.
+func (c *child) open() ([]*os.File, error) {
+	var files []*os.File
+	fail := func(err error) ([]*os.File, error) {
+		for _, f := range files {
+			_ = f.Close()
+		}
+		c.closePipes()
+		return nil, fmt.Errorf("open pipes: %w", err)
+	}
+	in, err := os.Open(os.DevNull)
+	if c.spec.Stdin != nil && err == nil {
+		_ = in.Close()
+		in, c.stdin, err = os.Pipe()
+	}
+	if err != nil {
+		return fail(err)
+	}
+	files = append(files, in)
+	for range 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return fail(err)
+		}
+		files = append(files, w)
+		c.pipes = append(c.pipes, r)
+	}
+	return files, nil
+}
+
+func (c *child) closePipes() {
+	for _, f := range c.pipes {
+		_ = f.Close()
+	}
+	if c.stdin != nil {
+		_ = c.stdin.Close()
+	}
+}
+
+// feed gives the program its input. One that does not read it is its own business: the pipe is closed at the end.
+func (c *child) feed() {
+	if c.stdin == nil {
+		return
+	}
+	_, _ = c.stdin.Write(c.spec.Stdin)
+	_ = c.stdin.Close()
+}
+
+// watch closes exited when the leader has ended, without reaping it.
+func (c *child) watch() {
+	waitDead(c.pid)
+	close(c.exited)
+}
+
+// waitDead returns when a child of ours has ended; it stays a zombie, so its number stays taken.
+func waitDead(pid int) {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+}
+
+// hasExited asks the kernel, not the watching goroutine, which may be late.
+func (c *child) hasExited() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
+}
+
+// stop says why and when a task was ended from outside. The zero value: it ended by itself.
+type stop struct {
+	outcome Outcome
+	reason  string
+	at      time.Time
+	forced  bool // SIGKILL was needed
+}
+
+// await returns when the leader has ended, which it brings about when ctx, the deadline or the lease says so.
+func (c *child) await(ctx context.Context, r *Runner) stop {
+	var deadline <-chan time.Time
+	if !c.spec.Deadline.IsZero() {
+		t := time.NewTimer(time.Until(c.spec.Deadline))
+		defer t.Stop()
+		deadline = t.C
+	}
+	select {
+	case <-c.exited:
+		return c.foreign(r)
+	case <-ctx.Done():
+	case <-deadline:
+	}
+	if c.hasExited() {
+		<-c.exited
+		return c.foreign(r)
+	}
+	s := stop{outcome: Timeout, at: time.Now()}
+	if ctx.Err() != nil {
+		s.outcome, s.reason = outcomeOf(ctx), context.Cause(ctx).Error()
+	}
+	if s.outcome == Timeout {
+		s.reason = "timed out after " + s.at.Sub(c.started).Round(time.Millisecond).String()
+	}
+	s.forced = c.terminate()
+	return s
+}
+
+// terminate sends the dump signal to the group, waits for the grace to pass and then kills the group. It returns when the
+// leader is dead and says whether SIGKILL was needed.
+func (c *child) terminate() bool {
+	_ = unix.Kill(-c.pid, c.spec.DumpSignal) // the leader is unreaped, so the group is ours
+	grace := time.NewTimer(c.spec.Grace)
+	defer grace.Stop()
+	select {
+	case <-c.exited:
+		return false
+	case <-grace.C:
+	}
+	_ = unix.Kill(-c.pid, unix.SIGKILL)
+	<-c.exited
+	return true
+}
+
+// foreign recognises what the watchdog did while this process was frozen or cut off.
+func (c *child) foreign(r *Runner) stop {
+	var info unix.Siginfo
+	_ = unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	if killed := info.Code == cldKilled || info.Code == cldDumped; !killed {
+		return stop{}
+	}
+	now := time.Now()
+	if !c.spec.Deadline.IsZero() && now.After(c.spec.Deadline.Add(c.spec.Grace)) {
+		return stop{outcome: Timeout, reason: "timed out; the watchdog ended it because the worker did not", at: now, forced: true}
+	}
+	if since := bootClock() - time.Duration(r.renewed.Load()); c.spec.Unrenewed > 0 && since > c.spec.Unrenewed {
+		return stop{outcome: Lost, at: now, forced: true,
+			reason: fmt.Sprintf("ended because the center had not answered for %v", since.Round(time.Second))}
+	}
+	return stop{}
+}
+
+// Values of si_code for SIGCHLD, from the kernel's siginfo.h.
+const (
+	cldKilled = 2
+	cldDumped = 3
+)
+
+// ended is what was found when the leader was reaped.
+type ended struct {
+	status   syscall.WaitStatus
+	at       time.Time
+	leftover int   // processes that outlived the leader and were killed
+	alive    []int // processes that could not be killed
+	held     bool  // somebody beyond our reach still holds the output
+}
+
+// end kills what the leader left behind, reaps it and collects the rest of the output.
+func (c *child) end(r *Runner) ended {
+	e := ended{at: time.Now()}
+	r.guard.ended(c.spec.Attempt)
+	_ = unix.Kill(-c.pid, unix.SIGKILL) // the zombie leader keeps the number ours; a member can't escape by forking
+	for {
+		_, err := syscall.Wait4(c.pid, &e.status, 0, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	e.leftover, e.alive = r.clear(c)
+	r.disown(c.pid)
+	e.held = c.drain()
+	return e
+}
+
+// drain waits for the pumps. With nobody left to write they end at once; where somebody is, they are ended.
+func (c *child) drain() (held bool) {
+	if c.stdin != nil {
+		_ = c.stdin.Close()
+	}
+	end := time.Now().Add(pipeLimit)
+	done := make(chan struct{})
+	go func() { c.pumps.Wait(); close(done) }()
+	timer := time.NewTimer(time.Until(end))
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		held = true
+		c.closePipes()
+		<-done
+		return held
+	}
+	c.closePipes()
+	return false
+}
+
+// noCore keeps a dump signal from filling the disk with core files: a limit of one byte also holds where the kernel
+// pipes cores to a program. The hard limit stays, so a task that wants cores can have them.
+func noCore(pid int) {
+	var lim unix.Rlimit
+	if unix.Prlimit(pid, unix.RLIMIT_CORE, nil, &lim) == nil && lim.Max > 1 {
+		lim.Cur = 1
+		_ = unix.Prlimit(pid, unix.RLIMIT_CORE, &lim, nil) // gone already, or not allowed: nothing depends on it
+	}
+}
