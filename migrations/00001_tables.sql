@@ -140,6 +140,7 @@ CREATE TABLE instance (
     lane VARCHAR(10) NOT NULL,
     deps_left INT NOT NULL DEFAULT 0,
     queue_rank INT NOT NULL DEFAULT 0,
+    met_at BIGINT NOT NULL DEFAULT 0,
     ready_at BIGINT NOT NULL DEFAULT 0,
     wake_at BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,

@@ -60,8 +60,8 @@ func (e *Error) At(field string) *Error { e.Field = field; return e }
 // WithHint says how to mend it.
 func (e *Error) WithHint(hint string) *Error { e.Hint = hint; return e }
 
-// As names the catalog entry of the message, with its placeholders in pairs.
-func (e *Error) As(id string, pairs ...string) *Error {
+// Coded names the catalog entry of the message, with its placeholders in pairs.
+func (e *Error) Coded(id string, pairs ...string) *Error {
 	e.ID = id
 	e.Args = make(map[string]string, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -70,6 +70,7 @@ type Instance struct {
 
 	Lane       Lane
 	DepsLeft   int       // dependencies not yet met
+	MetAt      time.Time // when its last dependency was met; zero: it had none, or waits
 	ReadyAt    time.Time // when it was last ready for a target
 	WakeAt     time.Time // when something must be looked at: back-off, limit, deadline
 	CreatedAt  time.Time
@@ -172,4 +173,25 @@ type NewInstance struct {
 	RequestedBy string
 	Reason      string
 	Skip        string // non-empty: born cancelled/skipped for this reason
+}
+
+// Event is a row of history: a move that is not an ordinary one.
+type Event struct {
+	ID         ID
+	ProjectID  ID
+	InstanceID ID
+	RunID      ID
+	AttemptID  ID
+	Move       MoveName
+	From, To   string // statuses as text
+	Actor      string // who or what did it
+	Note       string
+	At         time.Time
+}
+
+// Change is a move that was made: the instance as it stands after it.
+type Change struct {
+	Move     MoveName // "" at the birth
+	From     Status
+	Instance Instance
 }

@@ -1,0 +1,75 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Kill ends an instance on a person's word. What was not granted yet is cancelled
+// at once; what runs becomes stopping, and the broker tells its worker. Conflict
+// if it has ended already. It returns the instance as it then stands.
+func (l *Lifecycle) Kill(ctx context.Context, id domain.ID, actor, reason string) (domain.Instance, error) {
+	var out domain.Instance
+	err := l.Store.Tx(ctx, func(ctx context.Context) error {
+		b := l.batch(actor)
+		locked, err := l.Store.Lock(ctx, []domain.ID{id})
+		if err != nil {
+			return err
+		}
+		in, ok := locked[id]
+		if !ok {
+			return domain.Fail(domain.NotFound, "there is no instance %s", id).Coded("error.no_instance", "id", id.String())
+		}
+		if in.State.Terminal() {
+			return domain.Fail(domain.Conflict, "instance %s has ended already: %s", id, in.Status).Coded("error.ended_already", "status", in.Status.String())
+		}
+		if in.Label == domain.Stopping {
+			out = in
+			return nil
+		}
+		if out, err = b.kill(ctx, in, reason); err != nil {
+			return err
+		}
+		return b.flush(ctx, l.Store.Save)
+	})
+	return out, err
+}
+
+func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (domain.Instance, error) {
+	note := "killed by " + b.actor
+	if reason != "" {
+		note += ": " + reason
+	}
+	held := in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Orphan
+	if held {
+		as, err := b.l.Store.Attempts(ctx, []domain.ID{in.AttemptID})
+		if err != nil {
+			return in, err
+		}
+		a, ok := as[in.AttemptID]
+		switch {
+		case ok && a.State == domain.AttemptGranted:
+			a.KillAt = b.now
+			b.attempt(a)
+			return b.move(in, domain.MoveStop, running(domain.Stopping), note)
+		case ok && a.State == domain.AttemptSent:
+			a.State, a.Outcome, a.FinishedAt, a.Message = domain.AttemptWithdrawn, domain.OutcomeKilled, b.now, note
+			b.attempt(a)
+		}
+	}
+	return b.move(in, domain.MoveKill, killed, note)
+}
+
+// Replace asks for the end of instances that a later one replaces (overlap:
+// replace), like Kill for each that has not ended.
+func (l *Lifecycle) Replace(ctx context.Context, ids []domain.ID, by domain.ID) error {
+	return l.change(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance) error {
+		if in.State.Terminal() || in.Label == domain.Stopping {
+			return nil
+		}
+		_, err := b.kill(ctx, in, fmt.Sprintf("replaced by instance %s", by))
+		return err
+	})
+}

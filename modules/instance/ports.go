@@ -1,0 +1,41 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Specs reads definitions, also those of old versions and deleted jobs.
+type Specs interface {
+	Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error)
+}
+
+// Renderer fills a definition's templates for one attempt: the exec object of
+// its type, and the environment.
+type Renderer interface {
+	Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (exec json.RawMessage, env map[string]string, err error)
+}
+
+// Deps keeps the dependency rows of instances.
+type Deps interface {
+	// Attach writes, in the transaction of ctx, the dependency rows of instances
+	// about to be born or brought back (old rows are reset), and returns how many
+	// each waits for; absent = none.
+	Attach(ctx context.Context, ins []domain.Instance) (map[domain.ID]int, error)
+	// Reopened tells, in the transaction of ctx, that instances which had succeeded
+	// run again: rows that they had met and whose instance still waits are open again.
+	Reopened(ctx context.Context, ins []domain.Instance) error
+}
+
+// Tally keeps figures as things change, in the transaction of ctx.
+type Tally interface {
+	Record(ctx context.Context, changes []domain.Change) error
+}
+
+// Listener hears of committed changes. It must not block; whatever it misses, its
+// owner finds again by looking.
+type Listener interface {
+	Changed(changes []domain.Change)
+}

@@ -1,0 +1,292 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// Outcome is a report as a decision needs it.
+type Outcome struct {
+	domain.Outcome
+	Message string
+}
+
+// Incoming is what one batch from the workers says: starts and outcomes, each
+// with the worker that sent it.
+type Incoming struct {
+	Worker  string
+	Started []protocol.Started
+	Reports []protocol.Report
+}
+
+// Apply puts starts and outcomes into the database, in one transaction, in id
+// order. Every report is answered, whatever it does: when Apply returns nil, all
+// can be confirmed. One that the database rejects is applied without its texts,
+// so that it never blocks the others; Unavailable means: try all again.
+func (l *Lifecycle) Apply(ctx context.Context, in []Incoming) error {
+	err := l.apply(ctx, in)
+	if err == nil || domain.Is(err, domain.Unavailable) || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if domain.Is(err, domain.Conflict) {
+		return l.apply(ctx, in)
+	}
+	slog.Warn("a batch of reports was rejected, applying one by one", "error", err)
+	for _, one := range in {
+		for _, s := range one.Started {
+			if err := l.apply(ctx, []Incoming{{Worker: one.Worker, Started: []protocol.Started{s}}}); err != nil {
+				slog.Error("a start could not be noted", "attempt", s.Attempt, "error", err)
+			}
+		}
+		for _, r := range one.Reports {
+			if err := l.applyAlone(ctx, one.Worker, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Lifecycle) applyAlone(ctx context.Context, worker string, r protocol.Report) error {
+	err := l.apply(ctx, []Incoming{{Worker: worker, Reports: []protocol.Report{r}}})
+	if err == nil || domain.Is(err, domain.Unavailable) {
+		return err
+	}
+	slog.Error("a report was rejected by the database, its texts are dropped", "attempt", r.Attempt, "error", err)
+	r.Message, r.Result = "the message was rejected by the database: "+err.Error(), nil
+	r.Message = strings.ToValidUTF8(r.Message, "?")
+	if err := l.apply(ctx, []Incoming{{Worker: worker, Reports: []protocol.Report{r}}}); domain.Is(err, domain.Unavailable) {
+		return err
+	} else if err != nil {
+		slog.Error("a report was set aside", "attempt", r.Attempt, "outcome", r.Outcome, "error", err)
+	}
+	return nil
+}
+
+// said is what came for one attempt.
+type said struct {
+	worker  string
+	started int64
+	report  *protocol.Report
+}
+
+func (l *Lifecycle) apply(ctx context.Context, in []Incoming) error {
+	all := map[domain.ID]said{}
+	var ids []domain.ID
+	note := func(id domain.ID, worker string) said {
+		s, ok := all[id]
+		if !ok {
+			ids = append(ids, id)
+			s.worker = worker
+		}
+		return s
+	}
+	for _, one := range in {
+		for _, st := range one.Started {
+			s := note(domain.ID(st.Attempt), one.Worker)
+			s.started = st.At
+			all[domain.ID(st.Attempt)] = s
+		}
+		for i := range one.Reports {
+			id := domain.ID(one.Reports[i].Attempt)
+			s := note(id, one.Worker)
+			if s.report == nil {
+				s.report = &one.Reports[i]
+			}
+			all[id] = s
+		}
+	}
+	return l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
+		s := all[a.ID]
+		if s.worker != a.Target {
+			slog.Warn("a foreign report was ignored", "attempt", a.ID, "target", a.Target, "from", s.worker)
+			return nil
+		}
+		if s.report == nil {
+			return b.start(in, a, domain.FromMillis(s.started))
+		}
+		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+		if err != nil {
+			return err
+		}
+		current, err := l.currentAttempt(ctx, in, a)
+		if err != nil {
+			return err
+		}
+		return b.apply(in, a, current, spec, *s.report)
+	})
+}
+
+// currentAttempt reads the attempt in force when it is another than a, which is
+// rare: a late report.
+func (l *Lifecycle) currentAttempt(ctx context.Context, in domain.Instance, a domain.Attempt) (*domain.Attempt, error) {
+	if in.AttemptID == a.ID || in.AttemptID == 0 {
+		return nil, nil
+	}
+	m, err := l.Store.Attempts(ctx, []domain.ID{in.AttemptID})
+	if err != nil {
+		return nil, err
+	}
+	if cur, ok := m[in.AttemptID]; ok {
+		return &cur, nil
+	}
+	return nil, nil
+}
+
+// start notes that the attempt runs.
+func (b *batch) start(in domain.Instance, a domain.Attempt, at time.Time) error {
+	if a.State != domain.AttemptGranted || !a.StartedAt.IsZero() {
+		return nil
+	}
+	a.StartedAt = at
+	b.attempt(a)
+	if in.AttemptID != a.ID || in.Label != domain.Dispatched {
+		return nil
+	}
+	in.StartedAt = at
+	_, err := b.move(in, domain.MoveStart, running(domain.Executing), "")
+	return err
+}
+
+// apply does to the attempt and its instance what the report means.
+func (b *batch) apply(in domain.Instance, a domain.Attempt, current *domain.Attempt, spec domain.JobSpec, r protocol.Report) error {
+	out := Outcome{Outcome: domain.Outcome(r.Outcome), Message: CutMessage(r.Message)}
+	s := decideReport(in, a, current, spec, out, b.now)
+	if s.Late != "" {
+		if a.State != domain.AttemptEnded { // a repeated report leaves no trace
+			a.Late = CutMessage(fmt.Sprintf("%s reported at %s: %s. %s", r.Outcome, b.now.Format(time.RFC3339Nano), s.Late, out.Message))
+			b.attempt(a)
+		}
+		return nil
+	}
+	a = ended(a, r, out, b.now)
+	b.attempt(a)
+	if s.Move == domain.MoveSucceed {
+		if current != nil && current.State == domain.AttemptSent {
+			c := *current
+			c.State, c.Outcome, c.FinishedAt, c.Message = domain.AttemptWithdrawn, domain.OutcomeRefused, b.now, "an earlier attempt's success arrived"
+			b.attempt(c)
+		}
+		in.AttemptID, in.StartedAt, s.Note = a.ID, a.StartedAt, out.Message
+	}
+	return b.step(in, s, spec)
+}
+
+// step makes the move that a decision asks for.
+func (b *batch) step(in domain.Instance, s step, spec domain.JobSpec) error {
+	if s.Move == "" {
+		return nil
+	}
+	if s.Spent {
+		in.RetriesUsed++
+	}
+	if s.Lost {
+		in.LostCount++
+	}
+	in.WakeAt = s.Wake
+	if s.To.Label == domain.Queued {
+		in.WakeAt = queueLimit(spec, b.now)
+	}
+	_, err := b.move(in, s.Move, s.To, s.Note)
+	return err
+}
+
+func ended(a domain.Attempt, r protocol.Report, out Outcome, now time.Time) domain.Attempt {
+	a.State, a.Outcome, a.Message, a.ExitCode = domain.AttemptEnded, out.Outcome, out.Message, r.ExitCode
+	if r.Started > 0 {
+		a.StartedAt = domain.FromMillis(r.Started)
+	}
+	a.FinishedAt = now
+	if r.Finished > 0 {
+		a.FinishedAt = domain.FromMillis(r.Finished)
+	}
+	switch {
+	case len(r.Result) > protocol.MaxResult:
+		a.Message = CutMessage(fmt.Sprintf("%s (the result of %d bytes is over the limit of %d and was not kept)", a.Message, len(r.Result), protocol.MaxResult))
+	case json.Valid(r.Result):
+		a.Result = r.Result
+	}
+	return a
+}
+
+// CutMessage makes a message fit to store: valid UTF-8 without NUL, at most
+// protocol.MaxMessage bytes, with a note when it was cut.
+func CutMessage(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\\0")
+	if len(s) <= protocol.MaxMessage {
+		return s
+	}
+	note := fmt.Sprintf("… (cut, %d bytes in all)", len(s))
+	end := protocol.MaxMessage - len(note)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + note
+}
+
+// Lost decides for granted attempts whose worker is lost, or knows nothing of
+// them; what was only sent is withdrawn. note says what was seen.
+func (l *Lifecycle) Lost(ctx context.Context, ids []domain.ID, note string) error {
+	return l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
+		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+		if err != nil {
+			return err
+		}
+		switch a.State {
+		case domain.AttemptSent:
+			a.State = domain.AttemptWithdrawn
+		case domain.AttemptGranted:
+			a.State = domain.AttemptLost
+		default:
+			return nil
+		}
+		sent := a.State == domain.AttemptWithdrawn
+		a.Outcome, a.FinishedAt, a.Message = domain.OutcomeWorkerLost, b.now, CutMessage(note)
+		b.attempt(a)
+		if in.AttemptID != a.ID || in.RunID != a.RunID {
+			return nil
+		}
+		if sent {
+			if in.Label != domain.Dispatched {
+				return nil
+			}
+			return b.step(in, step{Move: domain.MoveWithdraw, To: running(domain.Queued), Note: note}, spec)
+		}
+		return b.step(in, decideLoss(in, spec, note), spec)
+	})
+}
+
+// Wake moves instances whose wake time has come: back-off over, limit passed. It
+// returns how many it looked at, at most limit.
+func (l *Lifecycle) Wake(ctx context.Context, limit int) (int, error) {
+	due, err := l.Store.Due(ctx, l.Now(), limit)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	ids := make([]domain.ID, len(due))
+	for i, in := range due {
+		ids[i] = in.ID
+	}
+	return len(due), l.change(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance) error {
+		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+		if err != nil {
+			return err
+		}
+		s := decideWake(in, spec, b.now)
+		if s.Move == "" && !in.WakeAt.IsZero() && !in.WakeAt.After(b.now) {
+			in.WakeAt = time.Time{} // nothing waits for it any more
+			b.keep(in)
+			return nil
+		}
+		return b.step(in, s, spec)
+	})
+}

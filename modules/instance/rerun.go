@@ -1,0 +1,120 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Rerun opens a new run on an instance that has ended, with the version and the
+// params of the run before. What never ran because of its upstream waits for its
+// dependencies again; anything else is ready at once. Conflict if it has not
+// ended.
+func (l *Lifecycle) Rerun(ctx context.Context, id domain.ID, actor, reason string) (domain.Instance, error) {
+	var out domain.Instance
+	err := l.Store.Tx(ctx, func(ctx context.Context) error {
+		locked, err := l.Store.Lock(ctx, []domain.ID{id})
+		if err != nil {
+			return err
+		}
+		in, ok := locked[id]
+		if !ok {
+			return domain.Fail(domain.NotFound, "there is no instance %s", id).Coded("error.no_instance", "id", id.String())
+		}
+		if !in.State.Terminal() {
+			return domain.Fail(domain.Conflict, "instance %s has not ended: it is %s", id, in.Status).
+				WithHint("kill it first, or wait for its end").Coded("error.not_ended", "status", in.Status.String())
+		}
+		b := l.batch(actor)
+		if in.State == domain.Success {
+			if err := l.Deps.Reopened(ctx, []domain.Instance{in}); err != nil {
+				return err
+			}
+		}
+		again := in.Label == domain.UpstreamFailed || in.Label == domain.DepsTimeout
+		if out, err = b.reopen(ctx, in, domain.MoveRerun, again, reason); err != nil {
+			return err
+		}
+		return b.flush(ctx, l.Store.SaveRun)
+	})
+	return out, err
+}
+
+// Restore brings back, after the success of a rerun, what was cancelled because
+// of the instance, step by step: each waits for its dependencies again.
+func (l *Lifecycle) Restore(ctx context.Context, cause domain.Instance) error {
+	next := []domain.ID{cause.ID}
+	for len(next) > 0 {
+		victims, err := l.Store.CancelledBecauseOf(ctx, next)
+		if err != nil {
+			return err
+		}
+		next = nil
+		for _, v := range victims {
+			next = append(next, v.ID)
+		}
+		if err := l.restore(ctx, next, cause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Lifecycle) restore(ctx context.Context, ids []domain.ID, cause domain.Instance) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return l.Store.Tx(ctx, func(ctx context.Context) error {
+		b := l.batch("dag")
+		locked, err := l.Store.Lock(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range inOrder(locked) {
+			in := locked[id]
+			if in.Label != domain.UpstreamFailed {
+				continue
+			}
+			note := fmt.Sprintf("brought back: %s (instance %s) succeeded in run %d", cause.JobName, cause.ID, cause.RunNo)
+			if _, err := b.reopen(ctx, in, domain.MoveRestore, true, note); err != nil {
+				return err
+			}
+		}
+		return b.flush(ctx, l.Store.SaveRun)
+	})
+}
+
+// reopen files the run in force away and puts a new one in its place.
+func (b *batch) reopen(ctx context.Context, in domain.Instance, name domain.MoveName, waits bool, reason string) (domain.Instance, error) {
+	l := b.l
+	spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+	if err != nil {
+		return in, err
+	}
+	if err := l.Store.FileRun(ctx, in); err != nil {
+		return in, err
+	}
+	left := map[domain.ID]int{}
+	if waits {
+		if left, err = l.Deps.Attach(ctx, []domain.Instance{in}); err != nil {
+			return in, err
+		}
+	}
+	in.RunID = l.IDs.Next()
+	in.RunNo++
+	in.TraceID = domain.NewTraceID(in.RunID)
+	in.RetriesUsed, in.LostCount, in.Attempts = 0, 0, 0
+	in.AttemptID, in.StartedAt, in.FinishedAt, in.Message = 0, time.Time{}, time.Time{}, ""
+	in.CancelledBy = domain.CancelledBy{}
+	in.RequestedBy, in.Reason = b.actor, reason
+	to := waitOrReady(in, spec, left[in.ID], b.now)
+	status := to.Status
+	to.Status = in.Status
+	out, err := b.move(to, name, status, reason)
+	if err != nil {
+		return in, err
+	}
+	return out, l.Store.OpenRun(ctx, out, b.now)
+}

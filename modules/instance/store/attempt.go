@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbx"
+)
+
+type attemptRow struct {
+	ID           int64
+	ProjectID    int64
+	InstanceID   int64
+	RunID        int64
+	Shard        int
+	Ordinal      int
+	State        string
+	Target       string
+	Boot         int64
+	Lane         string
+	MessageID    string
+	Nonce        string
+	DispatchedAt int64
+	AckedAt      int64
+	GrantedAt    int64
+	StartedAt    int64
+	FinishedAt   int64
+	TimeoutMs    int64
+	KillAt       int64
+	ExitCode     *int
+	Outcome      string
+	Message      string
+	Result       string
+	Late         string
+}
+
+// TableName is gorm's.
+func (attemptRow) TableName() string { return "attempt" }
+
+func toAttemptRow(a domain.Attempt) attemptRow {
+	return attemptRow{
+		ID: int64(a.ID), ProjectID: int64(a.ProjectID), InstanceID: int64(a.InstanceID), RunID: int64(a.RunID), Shard: a.Shard,
+		Ordinal: a.Ordinal, State: string(a.State), Target: a.Target, Boot: a.Boot, Lane: string(a.Lane), MessageID: a.MessageID,
+		Nonce: a.Nonce, DispatchedAt: domain.Millis(a.DispatchedAt), AckedAt: domain.Millis(a.AckedAt), GrantedAt: domain.Millis(a.GrantedAt),
+		StartedAt: domain.Millis(a.StartedAt), FinishedAt: domain.Millis(a.FinishedAt), TimeoutMs: a.Deadline.Milliseconds(),
+		KillAt: domain.Millis(a.KillAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: string(a.Result), Late: a.Late,
+	}
+}
+
+func (r attemptRow) attempt() domain.Attempt {
+	a := domain.Attempt{
+		ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), InstanceID: domain.ID(r.InstanceID), RunID: domain.ID(r.RunID), Shard: r.Shard,
+		Ordinal: r.Ordinal, State: domain.AttemptState(r.State), Target: r.Target, Boot: r.Boot, Lane: domain.Lane(r.Lane), MessageID: r.MessageID,
+		Nonce: r.Nonce, DispatchedAt: domain.FromMillis(r.DispatchedAt), AckedAt: domain.FromMillis(r.AckedAt), GrantedAt: domain.FromMillis(r.GrantedAt),
+		StartedAt: domain.FromMillis(r.StartedAt), FinishedAt: domain.FromMillis(r.FinishedAt), Deadline: millis(r.TimeoutMs),
+		KillAt: domain.FromMillis(r.KillAt), ExitCode: r.ExitCode, Outcome: domain.Outcome(r.Outcome), Message: r.Message, Late: r.Late,
+	}
+	if r.Result != "" {
+		a.Result = json.RawMessage(r.Result)
+	}
+	return a
+}
+
+// InsertAttempts writes new attempts.
+func (s *Store) InsertAttempts(ctx context.Context, as []domain.Attempt) error {
+	if len(as) == 0 {
+		return nil
+	}
+	rows := make([]attemptRow, len(as))
+	for i, a := range as {
+		rows[i] = toAttemptRow(a)
+	}
+	return s.db.Insert(ctx, &rows)
+}
+
+// Attempts reads attempts by id, without a lock of their own: whoever moves one
+// holds its instance.
+func (s *Store) Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Attempt, error) {
+	out := make(map[domain.ID]domain.Attempt, len(ids))
+	for part := range slices.Chunk(sortedIDs(ids), chunk) {
+		var rows []attemptRow
+		if err := s.db.Scan(ctx, &rows, "SELECT * FROM attempt WHERE id IN ? ORDER BY id", part); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[domain.ID(r.ID)] = r.attempt()
+		}
+	}
+	return out, nil
+}
+
+// AttemptsOf reads all attempts of an instance, oldest first, of all its runs.
+func (s *Store) AttemptsOf(ctx context.Context, instance domain.ID) ([]domain.Attempt, error) {
+	var rows []attemptRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM attempt WHERE instance_id = ? ORDER BY id", instance)
+	out := make([]domain.Attempt, len(rows))
+	for i, r := range rows {
+		out[i] = r.attempt()
+	}
+	return out, err
+}
+
+var attemptCols = []string{"state", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late"}
+
+// SaveAttempts writes back attempts whose instances the caller has locked.
+func (s *Store) SaveAttempts(ctx context.Context, as []domain.Attempt) error {
+	if len(as) == 0 {
+		return nil
+	}
+	u := dbx.Update{Table: "attempt", Keys: []string{"id"}, Cols: attemptCols, Rows: make([][]any, len(as))}
+	for i, a := range as {
+		r := toAttemptRow(a)
+		var code any
+		if r.ExitCode != nil {
+			code = *r.ExitCode
+		}
+		u.Rows[i] = []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, code, r.Outcome, r.Message, r.Result, r.Late}
+	}
+	_, err := s.db.UpdateRows(ctx, u)
+	return err
+}
+
+// GrantAttempts is the compare-and-set sent → granted.
+func (s *Store) GrantAttempts(ctx context.Context, as []domain.Attempt) error {
+	if len(as) == 0 {
+		return nil
+	}
+	u := dbx.Update{Table: "attempt", Keys: []string{"id", "state"}, Cols: []string{"nonce", "acked_at", "granted_at"}, Rows: make([][]any, len(as)),
+		Extra: "state = 'granted'"}
+	if s.db.Dialect() == dbx.MySQL {
+		u.Extra = "t.state = 'granted'"
+	}
+	for i, a := range as {
+		u.Rows[i] = []any{a.ID, string(domain.AttemptSent), a.Nonce, domain.Millis(a.AckedAt), domain.Millis(a.GrantedAt)}
+	}
+	n, err := s.db.UpdateRows(ctx, u)
+	if err == nil && n != int64(len(as)) {
+		err = domain.Fail(domain.Conflict, "%d of %d attempts moved before their grant", int64(len(as))-n, len(as))
+	}
+	return err
+}

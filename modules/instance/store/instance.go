@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbx"
+)
+
+// chunk bounds how many ids one IN list names.
+const chunk = 500
+
+// Insert writes new instances, in order of their fire keys so that two writers
+// meet no deadlock.
+func (s *Store) Insert(ctx context.Context, ins []domain.Instance) error {
+	if len(ins) == 0 {
+		return nil
+	}
+	rows := make([]instanceRow, len(ins))
+	for i, in := range ins {
+		rows[i] = toRow(in)
+	}
+	slices.SortFunc(rows, func(a, b instanceRow) int {
+		if a.JobID != b.JobID {
+			return int(min(max(a.JobID-b.JobID, -1), 1))
+		}
+		return int(min(max(a.ExpectedAt-b.ExpectedAt, -1), 1))
+	})
+	return s.db.Insert(ctx, &rows)
+}
+
+// Fired tells which of the fire keys of the job have an instance already.
+func (s *Store) Fired(ctx context.Context, job domain.ID, keys []string) (map[string]domain.ID, error) {
+	out := map[string]domain.ID{}
+	for part := range slices.Chunk(keys, chunk) {
+		var rows []struct {
+			FireKey string
+			ID      int64
+		}
+		if err := s.db.Scan(ctx, &rows, "SELECT fire_key, id FROM instance WHERE job_id = ? AND fire_key IN ?", job, part); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[r.FireKey] = domain.ID(r.ID)
+		}
+	}
+	return out, nil
+}
+
+// Lock locks the instances by primary key in order and returns them as they now
+// stand, by id. Ids that are not there are absent.
+func (s *Store) Lock(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
+	return s.byIDs(ctx, ids, s.db.ForUpdate())
+}
+
+// ByIDs reads instances without locking.
+func (s *Store) ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
+	return s.byIDs(ctx, ids, "")
+}
+
+func (s *Store) byIDs(ctx context.Context, ids []domain.ID, lock string) (map[domain.ID]domain.Instance, error) {
+	out := make(map[domain.ID]domain.Instance, len(ids))
+	for part := range slices.Chunk(sortedIDs(ids), chunk) {
+		var rows []instanceRow
+		if err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE id IN ? ORDER BY id"+lock, part); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[domain.ID(r.ID)] = r.instance()
+		}
+	}
+	return out, nil
+}
+
+// Get reads one instance; NotFound if there is none.
+func (s *Store) Get(ctx context.Context, id domain.ID) (domain.Instance, error) {
+	m, err := s.ByIDs(ctx, []domain.ID{id})
+	if err != nil {
+		return domain.Instance{}, err
+	}
+	in, ok := m[id]
+	if !ok {
+		return in, domain.Fail(domain.NotFound, "there is no instance %s", id).Coded("error.no_instance", "id", id.String())
+	}
+	return in, nil
+}
+
+// moved are the columns that a move may change. Dispatch and the end of an
+// ordinary instance use the same statement: what does not change is written as it
+// was, in the same row.
+var moved = []string{"state", "label", "retries_used", "lost_count", "attempts", "deps_left", "queue_rank", "met_at", "ready_at", "wake_at",
+	"started_at", "finished_at", "attempt_id", "message", "cancelled_by_instance", "cancelled_by_run"}
+
+// Save writes moved instances back, each only if its ver is still the one read;
+// in.Ver is the version as read. Conflict if any row has moved meanwhile.
+func (s *Store) Save(ctx context.Context, ins []domain.Instance) error {
+	return s.save(ctx, ins, moved, func(r instanceRow) []any {
+		return []any{r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
+			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun}
+	})
+}
+
+// SaveRun writes an instance whose run in force was replaced by a new one.
+func (s *Store) SaveRun(ctx context.Context, ins []domain.Instance) error {
+	cols := append(slices.Clone(moved), "run_id", "run_no", "trace_id", "version", "params", "requested_by", "reason")
+	return s.save(ctx, ins, cols, func(r instanceRow) []any {
+		return []any{r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
+			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun,
+			r.RunID, r.RunNo, r.TraceID, r.Version, r.Params, r.RequestedBy, r.Reason}
+	})
+}
+
+func (s *Store) save(ctx context.Context, ins []domain.Instance, cols []string, values func(instanceRow) []any) error {
+	if len(ins) == 0 {
+		return nil
+	}
+	u := dbx.Update{Table: "instance", Keys: []string{"id", "ver"}, Cols: cols, Extra: "ver = t.ver + 1", Rows: make([][]any, len(ins))}
+	for i, in := range ins {
+		r := toRow(in)
+		u.Rows[i] = append([]any{r.ID, r.Ver}, values(r)...)
+	}
+	if s.db.Dialect() == dbx.MySQL {
+		u.Extra = "t.ver = t.ver + 1"
+	}
+	n, err := s.db.UpdateRows(ctx, u)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(ins)) {
+		return domain.Fail(domain.Conflict, "%d of %d instances moved meanwhile", int64(len(ins))-n, len(ins))
+	}
+	return nil
+}
+
+// Ready pages instances that wait for a target, most urgent first, strictly after
+// the one given (zero: from the first).
+func (s *Store) Ready(ctx context.Context, after domain.Instance, limit int) ([]domain.Instance, error) {
+	var rows []instanceRow
+	query, args := "SELECT * FROM instance WHERE queue_rank > 0 ORDER BY queue_rank, ready_at, id LIMIT ?", []any{limit}
+	if after.ID != 0 {
+		rank, at := QueueRank(after), domain.Millis(after.ReadyAt)
+		query = "SELECT * FROM instance WHERE queue_rank >= ? AND (queue_rank > ? OR ready_at > ? OR (ready_at = ? AND id > ?)) ORDER BY queue_rank, ready_at, id LIMIT ?"
+		args = []any{rank, rank, at, at, after.ID, limit}
+	}
+	err := s.db.Scan(ctx, &rows, query, args...)
+	return instances(rows), err
+}
+
+// ByStatus reads the instances with the label, oldest first.
+func (s *Store) ByStatus(ctx context.Context, st domain.Status, after domain.ID, limit int) ([]domain.Instance, error) {
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE state = ? AND label = ? AND id > ? ORDER BY id LIMIT ?",
+		string(st.State), string(st.Label), after, limit)
+	return instances(rows), err
+}
+
+// Due reads instances whose wake time has come.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]domain.Instance, error) {
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE wake_at > 0 AND wake_at <= ? ORDER BY wake_at LIMIT ?", domain.Millis(now), limit)
+	return instances(rows), err
+}
+
+// OfDates reads all instances of a job with one of the business dates.
+func (s *Store) OfDates(ctx context.Context, job domain.ID, dates []domain.BizDate) ([]domain.Instance, error) {
+	texts := make([]string, len(dates))
+	for i, d := range dates {
+		texts[i] = d.String()
+	}
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE job_id = ? AND biz_date IN ? ORDER BY id", job, texts)
+	return instances(rows), err
+}
+
+// CancelledBecauseOf reads the instances that were cancelled because of one.
+func (s *Store) CancelledBecauseOf(ctx context.Context, cause []domain.ID) ([]domain.Instance, error) {
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE cancelled_by_instance IN ? AND state = 'cancelled' AND label = 'upstream_failed' ORDER BY id", sortedIDs(cause))
+	return instances(rows), err
+}
+
+// Planned reads a job's instances that were born of its schedule with an expected
+// time in [from, to), by the unique key: its text sorts as its milliseconds do.
+func (s *Store) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.Instance, error) {
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE job_id = ? AND fire_key >= ? AND fire_key < ? ORDER BY fire_key",
+		job, domain.ScheduleFireKey(from), domain.ScheduleFireKey(to))
+	return instances(rows), err
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Filter chooses instances; zero fields do not filter. With Job the order is
+// biz_date and id falling, else id falling.
+type Filter struct {
+	Projects []domain.ID // nil: all
+	Job      domain.ID
+	BizDate  domain.BizDate
+	State    domain.State
+	Labels   []domain.Label
+	From, To int64 // expected time in milliseconds, [From, To)
+	// After is the last row of the page before.
+	AfterID   domain.ID
+	AfterDate domain.BizDate
+	Limit     int
+}
+
+// List reads one page.
+func (s *Store) List(ctx context.Context, f Filter) ([]domain.Instance, error) {
+	var where []string
+	var args []any
+	add := func(cond string, a ...any) { where, args = append(where, cond), append(args, a...) }
+	if f.Projects != nil {
+		add("project_id IN ?", append([]domain.ID{0}, f.Projects...))
+	}
+	if f.Job != 0 {
+		add("job_id = ?", f.Job)
+	}
+	if !f.BizDate.IsZero() {
+		add("biz_date = ?", f.BizDate.String())
+	}
+	if f.State != "" {
+		add("state = ?", string(f.State))
+	}
+	if len(f.Labels) > 0 {
+		add("label IN ?", f.Labels)
+	}
+	if f.From > 0 {
+		add("expected_at >= ?", f.From)
+	}
+	if f.To > 0 {
+		add("expected_at < ?", f.To)
+	}
+	order := "id DESC"
+	switch {
+	case f.Job != 0:
+		order = "biz_date DESC, id DESC"
+		if f.AfterID != 0 {
+			add("(biz_date < ? OR (biz_date = ? AND id < ?))", f.AfterDate.String(), f.AfterDate.String(), f.AfterID)
+		}
+	case f.AfterID != 0:
+		add("id < ?", f.AfterID)
+	}
+	query := "SELECT * FROM instance"
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, query+" ORDER BY "+order+" LIMIT ?", append(args, f.Limit)...)
+	return instances(rows), err
+}
