@@ -1,0 +1,187 @@
+package job
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// exec reads what the job runs. The settings end as one JSON object with sorted keys.
+func (d *draft) exec(e entry) {
+	children, ok := d.entries(e)
+	if !ok {
+		return
+	}
+	var kind string
+	rest := make([]entry, 0, len(children))
+	found := false
+	for _, c := range children {
+		if c.key != "type" {
+			rest = append(rest, c)
+			continue
+		}
+		found = true
+		kind, ok = d.choice(c, []string{"shell", "http", "noop"}, []string{"python", "sql", "plugin", "external"})
+	}
+	if !found {
+		d.add(e.at, e.path, idExecType, hintExecType)
+	}
+	if !found || !ok {
+		return
+	}
+	var spec map[string]any
+	switch kind {
+	case "shell":
+		spec = d.shell(e, rest)
+	case "http":
+		spec = d.http(e, rest)
+	case "noop":
+		spec = d.settings(rest, kind, nil)
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		d.add(e.at, e.path, idExecJSON, "", "reason", err.Error())
+		return
+	}
+	d.spec.Exec = domain.Exec{Type: kind, Spec: text}
+}
+
+// settings reads the keys of one executor type.
+func (d *draft) settings(rest []entry, kind string, keys map[string]func(entry) (any, bool)) map[string]any {
+	spec := map[string]any{}
+	for _, c := range rest {
+		read, known := keys[c.key]
+		if !known {
+			names := []string{"type"}
+			for k := range keys {
+				names = append(names, k)
+			}
+			slices.Sort(names)
+			args := []string{"key", clip(c.key), "type", kind, "known", strings.Join(names, ", ")}
+			if near := nearest(c.key, names); near != "" {
+				d.add(c.keyAt, c.path, idExecKey, hintMeant, append(args, "suggestion", near)...)
+			} else {
+				d.add(c.keyAt, c.path, idExecKey, hintOneOf, args...)
+			}
+			continue
+		}
+		if v, ok := read(c); ok {
+			spec[c.key] = v
+		}
+	}
+	return spec
+}
+
+func (d *draft) need(e entry, spec map[string]any, kind, key string) {
+	if _, ok := spec[key]; ok {
+		return
+	}
+	if _, tried := d.places[e.path+"."+key]; !tried {
+		d.add(e.at, e.path, idExecNeeds, "", "type", kind, "key", key)
+	}
+}
+
+func (d *draft) shell(e entry, rest []entry) map[string]any {
+	spec := d.settings(rest, "shell", map[string]func(entry) (any, bool){
+		"command": func(c entry) (any, bool) {
+			s, ok := d.text(c)
+			if ok && strings.TrimSpace(s) == "" {
+				d.add(c.at, c.path, idValueEmpty, "", "key", c.key)
+				return nil, false
+			}
+			return s, ok
+		},
+	})
+	d.need(e, spec, "shell", "command")
+	return spec
+}
+
+func (d *draft) http(e entry, rest []entry) map[string]any {
+	spec := d.settings(rest, "http", map[string]func(entry) (any, bool){
+		"url": func(c entry) (any, bool) { return d.url(c) },
+		"method": func(c entry) (any, bool) {
+			return d.choice(c, []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}, nil)
+		},
+		"headers": func(c entry) (any, bool) { return d.headers(c) },
+		"body":    func(c entry) (any, bool) { return d.body(c) },
+	})
+	d.need(e, spec, "http", "url")
+	if _, ok := spec["method"]; !ok {
+		spec["method"] = "GET"
+		if _, body := spec["body"]; body {
+			spec["method"] = "POST"
+		}
+	}
+	return spec
+}
+
+// url wants a full http or https address. A template may stand after the host only; that is
+// the template check's.
+func (d *draft) url(e entry) (string, bool) {
+	s, ok := d.text(e)
+	if !ok {
+		return "", false
+	}
+	plain := strings.NewReplacer("{{", "", "}}", "", " ", "", "|", "").Replace(s)
+	u, err := url.Parse(plain)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		d.add(e.at, e.path, idURLWrong, hintURL, "value", clip(s))
+		return "", false
+	}
+	return s, true
+}
+
+func (d *draft) headers(e entry) (map[string]string, bool) {
+	children, ok := d.entries(e)
+	if !ok {
+		return nil, false
+	}
+	out := map[string]string{}
+	seen := map[string]bool{}
+	for _, c := range children {
+		lower := strings.ToLower(c.key)
+		switch s, fine := d.text(c); {
+		case !fine:
+			ok = false
+		case !headerName(c.key) || seen[lower]:
+			d.add(c.keyAt, c.path, idHeaderName, "", "key", clip(c.key))
+			ok = false
+		case strings.ContainsAny(s, "\r\n"):
+			d.add(c.at, c.path, idHeaderLine, "", "key", c.key)
+			ok = false
+		default:
+			out[c.key] = s
+		}
+		seen[lower] = true
+	}
+	return out, ok
+}
+
+func headerName(s string) bool {
+	return s != "" && len(s) <= MaxNameRunes && strings.IndexFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 127 || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	}) < 0
+}
+
+// body takes text as it stands, and a map or list as JSON.
+func (d *draft) body(e entry) (string, bool) {
+	if _, plain := scalar(e.node); plain {
+		return d.text(e)
+	}
+	raw, ok := d.asJSON(e)
+	return string(raw), ok
+}
+
+// quoteJSON writes a string as JSON without turning <, > and & into escapes.
+func quoteJSON(s string) []byte {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("a string cannot be written as JSON: " + err.Error())
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}

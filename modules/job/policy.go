@@ -1,0 +1,158 @@
+package job
+
+import (
+	"strconv"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// firstBackoffSec is the wait before the first retry where the file gives none; each further
+// one doubles it: 30, 60, 120 s….
+const firstBackoffSec = 30
+
+// retry reads {times, interval | backoff}.
+func (d *draft) retry(e entry) {
+	children, ok := d.entries(e)
+	if !ok {
+		return
+	}
+	keys := map[string]entry{}
+	for _, c := range children {
+		switch c.key {
+		case "times", "interval", "backoff":
+			keys[c.key] = c
+		default:
+			d.unknownKey(c, idRetryKey, []string{"times", "interval", "backoff"})
+		}
+	}
+	interval, hasInterval := keys["interval"]
+	backoff, hasBackoff := keys["backoff"]
+	times, hasTimes := keys["times"]
+	if hasInterval && hasBackoff {
+		d.add(backoff.keyAt, backoff.path, idRetryBoth, "")
+		return
+	}
+	var waits []int
+	if hasBackoff {
+		if waits, ok = d.seconds(backoff); !ok {
+			return
+		}
+	}
+	n := len(waits)
+	if hasTimes {
+		if n, ok = d.whole(times, 0, maxRetries); !ok {
+			return
+		}
+	} else if !hasBackoff {
+		d.add(e.at, e.path, idRetryTimes, hintRetryTimes)
+		return
+	}
+	step := 0
+	if hasInterval {
+		if step, ok = d.whole(interval, 1, maxLimitSec); !ok {
+			return
+		}
+	}
+	if hasBackoff && hasTimes && len(waits) != n {
+		d.add(backoff.at, backoff.path, idRetryCount, "", "times", strconv.Itoa(n), "n", strconv.Itoa(len(waits)))
+		return
+	}
+	d.spec.Retry = domain.Retry{Times: n, BackoffSec: waitsOf(n, step, waits)}
+}
+
+// waitsOf gives the n waits: those given, the same step each time, or the default pattern.
+func waitsOf(n, step int, given []int) []int {
+	if n == 0 || len(given) > 0 {
+		return given
+	}
+	out := make([]int, n)
+	for i := range out {
+		if out[i] = step; step == 0 {
+			out[i] = firstBackoffSec << i
+		}
+	}
+	return out
+}
+
+// seconds reads a list of waits.
+func (d *draft) seconds(e entry) ([]int, bool) {
+	items, ok := d.items(e)
+	if !ok {
+		return nil, false
+	}
+	if len(items) == 0 || len(items) > maxRetries {
+		d.add(e.at, e.path, idListLong, "", "key", e.key, "n", strconv.Itoa(len(items)), "max", strconv.Itoa(maxRetries))
+		return nil, false
+	}
+	out := make([]int, len(items))
+	for i, it := range items {
+		n, good := d.whole(it, 1, maxLimitSec)
+		out[i], ok = n, ok && good
+	}
+	return out, ok
+}
+
+// deps reads the list of dependencies.
+func (d *draft) deps(e entry) {
+	items, ok := d.items(e)
+	if !ok {
+		return
+	}
+	for _, it := range items {
+		if s, plain := scalar(it.node); plain {
+			d.add(it.at, it.path, idDepPlain, hintDepPlain, "value", clip(s))
+			continue
+		}
+		dep, ok := d.dep(it)
+		if !ok {
+			continue
+		}
+		d.spec.Deps = append(d.spec.Deps, dep)
+	}
+}
+
+// dep reads one dependency. Its project is the job's own unless its name says project/name;
+// an own project is filled in by ownProject, since project: may stand below deps:.
+func (d *draft) dep(e entry) (domain.Dep, bool) {
+	dep := domain.Dep{BizDate: "current", Check: "success", Require: "all"}
+	children, ok := d.entries(e)
+	if !ok {
+		return dep, false
+	}
+	named := false
+	for _, c := range children {
+		good := true
+		switch c.key {
+		case "name":
+			named = true
+			good = d.depName(c, &dep)
+		case "biz_date":
+			_, good = d.choice(c, []string{"current"}, []string{"current-1d", "prev_workday", "month(current)", "self", "any", "latest"})
+		case "check":
+			_, good = d.choice(c, []string{"success"}, []string{"done", "failed", "finished"})
+		case "require":
+			_, good = d.choice(c, []string{"all"}, []string{"any", "latest"})
+		default:
+			d.unknownKey(c, idDepKey, []string{"name", "biz_date", "check", "require"})
+			good = false
+		}
+		ok = ok && good
+	}
+	if !named {
+		d.add(e.at, e.path, idDepName, hintDepPlain, "value", "sync_order_daily")
+	}
+	return dep, ok && named
+}
+
+func (d *draft) depName(e entry, dep *domain.Dep) bool {
+	s, ok := d.text(e)
+	if !ok {
+		return false
+	}
+	key := domain.ParseJobKey(s)
+	dep.Project, dep.Name = key.Project, key.Name
+	if key.String() == s && key.Project == domain.DefaultProject {
+		dep.Project = "" // the job's own
+	}
+	return (dep.Project == "" || d.goodName(e, dep.Project)) && d.goodName(e, dep.Name)
+}

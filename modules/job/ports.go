@@ -1,0 +1,26 @@
+package job
+
+import (
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Schedules judges time rules. The code that fires answers, so that what a file was told at
+// save is what happens. Implementations are safe for concurrent use.
+type Schedules interface {
+	// Check judges a schedule of any kind but none, in the zone, which Zone has accepted. It
+	// gives the dialect understood ("" unless the kind is cron) and at most n fires strictly
+	// after from. No fire and no error means valid and never due again. An error says why the
+	// expression is refused; one that is Positioned also says where.
+	Check(s domain.Schedule, zone *time.Location, from time.Time, n int) (dialect string, next []time.Time, err error)
+	// Zone gives the IANA zone of that name, from the embedded data only.
+	Zone(name string) (*time.Location, error)
+}
+
+// Positioned is an error about a place in an expression.
+type Positioned interface {
+	error
+	// Offset is the byte in the expression at which the fault begins, from 0.
+	Offset() int
+}

@@ -1,0 +1,174 @@
+package template
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The values that a template may name.
+const (
+	nameBizDate  = "biz_date"
+	nameExpected = "expected_time"
+	nameTrace    = "trace_id"
+	nameAttempt  = "attempt"
+	nameParams   = "params"
+	nameShardIdx = "shard.index"
+	nameShardTot = "shard.total"
+)
+
+func names() []string {
+	return []string{nameBizDate, nameExpected, nameTrace, nameAttempt, nameShardIdx, nameShardTot, "params.NAME"}
+}
+
+// part is a stretch of literal text, or one {{…}}.
+type part struct {
+	text   string // literal
+	expr   *expr
+	raw    string // {{…}} as written
+	offset int    // bytes from the start of the field
+}
+
+// expr is what stands between braces.
+type expr struct {
+	name   string
+	param  string // for params
+	shift  int    // for biz_date
+	unit   byte   // d, w, m or y
+	format string // "" is the canonical form
+}
+
+// key is equal for expressions that give the same value.
+func (e expr) key() string {
+	return e.name + "\x00" + e.param + "\x00" + strconv.Itoa(e.shift) + string(rune(e.unit)) + "\x00" + e.format
+}
+
+// parse takes a text apart. Faults carry the offset of their braces.
+func parse(text string) ([]part, []Issue) {
+	var parts []part
+	var faults []Issue
+	var lit strings.Builder
+	start := 0
+	flush := func() {
+		if lit.Len() > 0 {
+			parts = append(parts, part{text: lit.String(), offset: start})
+			lit.Reset()
+		}
+	}
+	for i := 0; i < len(text); {
+		switch {
+		case strings.HasPrefix(text[i:], "{{{{"):
+			lit.WriteString("{{")
+			i += 4
+			continue
+		case !strings.HasPrefix(text[i:], "{{"):
+			lit.WriteByte(text[i])
+			i++
+			continue
+		}
+		end := strings.Index(text[i:], "}}")
+		if next := strings.IndexByte(text[i:], '\n'); end < 0 || next >= 0 && next < end {
+			faults = append(faults, Issue{Offset: i, ID: IDUnclosed, Hint: HintLiteral})
+			lit.WriteString("{{")
+			i += 2
+			continue
+		}
+		flush()
+		raw := text[i : i+end+2]
+		e, fault := parseExpr(raw[2 : len(raw)-2])
+		if fault != nil {
+			fault.Offset = i
+			faults = append(faults, *fault)
+		} else {
+			parts = append(parts, part{expr: e, raw: raw, offset: i})
+		}
+		i += len(raw)
+		start = i
+	}
+	flush()
+	return parts, faults
+}
+
+var (
+	exprShape  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.]*)\s*(?:([+-])\s*([0-9]+)\s*([A-Za-z]*))?\s*(?:\|\s*(.*))?$`)
+	paramShape = regexp.MustCompile(`^params\.([A-Za-z_][A-Za-z0-9_]*)$`)
+)
+
+// parseExpr reads what stands between the braces.
+func parseExpr(inner string) (*expr, *Issue) {
+	text := strings.TrimSpace(inner)
+	args := map[string]string{"expr": clip(text)}
+	m := exprShape.FindStringSubmatch(text)
+	if m == nil {
+		return nil, &Issue{ID: IDUnknown, Hint: HintLiteral, Args: args, Word: text, Near: names()}
+	}
+	e := &expr{name: m[1], format: strings.TrimSpace(m[5])}
+	if p := paramShape.FindStringSubmatch(m[1]); p != nil {
+		e.name, e.param = nameParams, p[1]
+	} else if strings.HasPrefix(m[1], "upstream.") {
+		return nil, &Issue{ID: IDUpstream, Args: args}
+	} else if !known(m[1]) {
+		return nil, &Issue{ID: IDUnknown, Hint: HintLiteral, Args: args, Word: m[1], Near: names()}
+	}
+	piped := strings.Contains(text, "|")
+	if (m[2] != "" && e.name != nameBizDate) || (piped && e.name != nameBizDate && e.name != nameExpected) {
+		return nil, &Issue{ID: IDNotDate, Args: args}
+	}
+	if m[2] != "" {
+		n, err := strconv.Atoi(m[3])
+		if err != nil || n > 10000 || len(m[4]) != 1 || !strings.Contains("dwmy", m[4]) {
+			return nil, &Issue{ID: IDShift, Hint: HintShift, Args: args}
+		}
+		if m[2] == "-" {
+			n = -n
+		}
+		e.shift, e.unit = n, m[4][0]
+	}
+	if piped && !goodFormat(e.format, e.name == nameExpected) {
+		return nil, &Issue{ID: IDFormat, Hint: HintFormat, Args: args}
+	}
+	return e, nil
+}
+
+func known(name string) bool {
+	switch name {
+	case nameBizDate, nameExpected, nameTrace, nameAttempt, nameShardIdx, nameShardTot:
+		return true
+	}
+	return false
+}
+
+// fields are the letters of a format, longest first, with Go's layout for each.
+func fields(withClock bool) [][2]string {
+	out := [][2]string{{"yyyy", "2006"}, {"yy", "06"}, {"MM", "01"}, {"dd", "02"}}
+	if withClock {
+		out = append(out, [][2]string{{"HH", "15"}, {"mm", "04"}, {"ss", "05"}}...)
+	}
+	return out
+}
+
+// nextField cuts one field, or one other character, from the front of a format.
+func nextField(format string, withClock bool) (layout, literal, rest string) {
+	for _, f := range fields(withClock) {
+		if strings.HasPrefix(format, f[0]) {
+			return f[1], "", format[len(f[0]):]
+		}
+	}
+	return "", format[:1], format[1:]
+}
+
+// goodFormat takes the fields and between them only - / _ . : , and blanks, so that a letter
+// mistyped is an error and no text.
+func goodFormat(format string, withClock bool) bool {
+	if format == "" || len(format) > 60 {
+		return false
+	}
+	for format != "" {
+		layout, literal, rest := nextField(format, withClock)
+		if layout == "" && !strings.Contains("-/_.:, T", literal) {
+			return false
+		}
+		format = rest
+	}
+	return true
+}

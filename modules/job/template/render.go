@@ -1,0 +1,237 @@
+package template
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// MaxValueBytes bounds params and env of one run together, names and values counted.
+const MaxValueBytes = 64 << 10
+
+// Vars is what one attempt is about.
+type Vars struct {
+	BizDate  domain.BizDate
+	Expected time.Time      // the instant at which the fire was due
+	Zone     *time.Location // the job's zone, for Expected; nil is UTC
+	TraceID  string
+	Attempt  int // the ordinal within the run, from 1
+	// Params override the job's by name and add to them. They are text: braces in them mean
+	// nothing.
+	Params     map[string]string
+	ShardIndex int // from 0
+	ShardTotal int // 0 counts as 1
+}
+
+// Rendered is what a worker is given. It still needs the worker's own AX_ATTEMPT and
+// AX_WORKER_UID in the environment.
+type Rendered struct {
+	// Exec is the settings of the executor type: {"command"} for shell, {"method", "url",
+	// "headers", "body"} for http.
+	Exec json.RawMessage
+	// Env is the job's env, the AX_* values, and what the command refers to.
+	Env map[string]string
+	// Params are the job's and the run's together, filled in.
+	Params map[string]string
+}
+
+// Render compiles and fills in at once. A spec that was saved compiles.
+func Render(spec domain.JobSpec, v Vars) (Rendered, error) {
+	p, issues := Compile(spec)
+	if len(issues) > 0 {
+		return Rendered{}, fmt.Errorf("job %s: %s at byte %d: %s", spec.Key(), issues[0].Field, issues[0].Offset, issues[0].ID)
+	}
+	return p.Render(v)
+}
+
+// Render fills the job in. It fails on a value that no place can take: a NUL, text that is not
+// UTF-8, a line break in a header, a way up in a URL's path, or more than MaxValueBytes in all.
+func (p *Program) Render(v Vars) (Rendered, error) {
+	vals := values{Vars: v}
+	if vals.Zone == nil {
+		vals.Zone = time.UTC
+	}
+	vals.ShardTotal = max(vals.ShardTotal, 1)
+	params := map[string]string{}
+	for name, parts := range p.params {
+		if _, given := v.Params[name]; given {
+			continue
+		}
+		text, err := fill(parts, vals, nil)
+		if err != nil {
+			return Rendered{}, fmt.Errorf("params.%s: %w", name, err)
+		}
+		params[name] = text
+	}
+	maps.Copy(params, v.Params)
+	vals.Params = params
+	env := map[string]string{}
+	for name, parts := range p.env {
+		text, err := fill(parts, vals, nil)
+		if err != nil {
+			return Rendered{}, fmt.Errorf("env.%s: %w", name, err)
+		}
+		env[name] = text
+	}
+	if err := Check(params, env); err != nil {
+		return Rendered{}, err
+	}
+	p.ownEnv(env, vals)
+	exec, err := p.exec(env, vals)
+	if err != nil {
+		return Rendered{}, err
+	}
+	return Rendered{Exec: exec, Env: env, Params: params}, nil
+}
+
+// Check judges the params and env of one run: names that can name a variable, text without NUL,
+// and not too much of it.
+func Check(params, env map[string]string) error {
+	total := 0
+	for _, group := range []struct {
+		what string
+		m    map[string]string
+	}{{"params", params}, {"env", env}} {
+		for name, value := range group.m {
+			where := group.what + "." + clip(name)
+			switch {
+			case !paramShape.MatchString("params." + name):
+				return fmt.Errorf("%s: a name is ASCII letters, digits and _, and does not begin with a digit", where)
+			case strings.ContainsRune(value, 0):
+				return fmt.Errorf("%s: the value holds a NUL character, which no environment can carry", where)
+			case !utf8.ValidString(value):
+				return fmt.Errorf("%s: the value is not UTF-8", where)
+			}
+			total += len(name) + len(value)
+		}
+	}
+	if total > MaxValueBytes {
+		return fmt.Errorf("params and env hold %d bytes, more than the %d allowed; put large data into a file and pass its name", total, MaxValueBytes)
+	}
+	return nil
+}
+
+// ownEnv adds the AX_* values that every task finds.
+func (p *Program) ownEnv(env map[string]string, v values) {
+	env["AX_PROJECT"] = p.project
+	env["AX_JOB"] = p.job
+	env["AX_BIZ_DATE"] = v.BizDate.String()
+	env["AX_TRACE_ID"] = v.TraceID
+	env["AX_ATTEMPT_NO"] = strconv.Itoa(v.Attempt)
+	env["AX_SHARD_INDEX"] = strconv.Itoa(v.ShardIndex)
+	env["AX_SHARD_TOTAL"] = strconv.Itoa(v.ShardTotal)
+	if !v.Expected.IsZero() {
+		env["AX_EXPECTED_TIME"] = v.Expected.In(v.Zone).Format(time.RFC3339)
+	}
+	for name, value := range v.Params {
+		env["AX_PARAM_"+name] = value
+	}
+}
+
+func (p *Program) exec(env map[string]string, v values) (json.RawMessage, error) {
+	switch {
+	case p.command != nil:
+		for _, ref := range p.command.vars {
+			text, err := v.of(ref.expr)
+			if err != nil {
+				return nil, err
+			}
+			env[ref.name] = text
+		}
+		return json.Marshal(map[string]string{"command": p.command.text})
+	case p.http != nil:
+		return p.http.render(v)
+	}
+	return p.raw, nil
+}
+
+// values gives the text of expressions.
+type values struct{ Vars }
+
+func (v values) of(e *expr) (string, error) {
+	switch e.name {
+	case nameBizDate:
+		return v.bizDate(e)
+	case nameExpected:
+		if v.Expected.IsZero() {
+			return "", fmt.Errorf("{{expected_time}}: this run has none")
+		}
+		at := v.Expected.In(v.Zone)
+		if e.format == "" {
+			return at.Format(time.RFC3339), nil
+		}
+		return at.Format(layout(e.format, true)), nil
+	case nameTrace:
+		return v.TraceID, nil
+	case nameAttempt:
+		return strconv.Itoa(v.Attempt), nil
+	case nameShardIdx:
+		return strconv.Itoa(v.ShardIndex), nil
+	case nameShardTot:
+		return strconv.Itoa(v.ShardTotal), nil
+	}
+	text, ok := v.Params[e.param]
+	if !ok {
+		return "", fmt.Errorf("{{params.%s}}: this run has no such parameter", e.param)
+	}
+	return text, nil
+}
+
+func (v values) bizDate(e *expr) (string, error) {
+	d := v.BizDate
+	if d.IsZero() {
+		return "", fmt.Errorf("{{biz_date}}: this run has none")
+	}
+	switch e.unit {
+	case 'd':
+		d = d.AddDays(e.shift)
+	case 'w':
+		d = d.AddDays(7 * e.shift)
+	case 'm':
+		d = d.AddMonths(e.shift)
+	case 'y':
+		d = d.AddMonths(12 * e.shift)
+	}
+	if e.format == "" {
+		return d.String(), nil
+	}
+	year, month, day := d.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(layout(e.format, false)), nil
+}
+
+// layout turns a format that goodFormat took into Go's.
+func layout(format string, withClock bool) string {
+	var b strings.Builder
+	for format != "" {
+		field, literal, rest := nextField(format, withClock)
+		b.WriteString(field + literal)
+		format = rest
+	}
+	return b.String()
+}
+
+// fill joins the parts; encode writes a value for its place, nil as it is.
+func fill(parts []part, v values, encode func(string) string) (string, error) {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.expr == nil {
+			b.WriteString(p.text)
+			continue
+		}
+		text, err := v.of(p.expr)
+		if err != nil {
+			return "", err
+		}
+		if encode != nil {
+			text = encode(text)
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
