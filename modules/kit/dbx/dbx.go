@@ -115,8 +115,9 @@ func (db *DB) InTx(ctx context.Context) bool {
 	return ok
 }
 
-// WithFence returns a context under which every new transaction first calls
-// fence inside itself and is rolled back with its error.
+// WithFence returns a context under which every new transaction, and every
+// single write outside one, first calls fence inside its transaction and is
+// rolled back with its error.
 func WithFence(ctx context.Context, fence func(ctx context.Context) error) context.Context {
 	return context.WithValue(ctx, fenceKey{}, fence)
 }
@@ -178,22 +179,28 @@ func (db *DB) AfterCommit(ctx context.Context, f func()) {
 	f()
 }
 
-// Exec runs one statement and returns the rows it changed. On SQLite outside a
-// transaction it takes the write lock.
+// Exec runs one statement and returns the rows it changed. Outside a transaction
+// it passes the fence of ctx in one of its own.
 func (db *DB) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var n int64
-	run := func() error {
+	err := db.alone(ctx, func(ctx context.Context) error {
 		r := db.Q(ctx).Exec(query, args...)
 		n = r.RowsAffected
 		return r.Error
-	}
-	var err error
+	})
+	return n, err
+}
+
+// alone runs one write: in the transaction of ctx, else in a fenced one of its
+// own when ctx carries a fence, else by itself under SQLite's write lock.
+func (db *DB) alone(ctx context.Context, run func(ctx context.Context) error) error {
 	if db.InTx(ctx) {
-		err = run()
-	} else {
-		err = db.locked(run)
+		return Translate(run(ctx))
 	}
-	return n, Translate(err)
+	if ctx.Value(fenceKey{}) != nil {
+		return db.Tx(ctx, run)
+	}
+	return Translate(db.locked(func() error { return run(ctx) }))
 }
 
 // Scan reads rows into dest (a pointer to a struct, a value or a slice).
@@ -203,26 +210,11 @@ func (db *DB) Scan(ctx context.Context, dest any, query string, args ...any) err
 
 // Insert writes rows (a slice of structs or a pointer to one) in batches.
 func (db *DB) Insert(ctx context.Context, rows any) error {
-	run := func() error { return db.Q(ctx).CreateInBatches(rows, 500).Error }
-	if db.InTx(ctx) {
-		return Translate(run())
-	}
-	return Translate(db.locked(run))
+	return db.alone(ctx, func(ctx context.Context) error { return db.Q(ctx).CreateInBatches(rows, 500).Error })
 }
 
 // Ping asks whether the database answers.
 func (db *DB) Ping(ctx context.Context) error { return Translate(db.sql.PingContext(ctx)) }
-
-// Now is the database's clock, to the millisecond. On SQLite that is this
-// machine's.
-func (db *DB) Now(ctx context.Context) (time.Time, error) {
-	if db.dialect == SQLite {
-		return time.Now().UTC().Truncate(time.Millisecond), nil
-	}
-	var ms int64
-	err := db.Scan(ctx, &ms, "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
-	return time.UnixMilli(ms).UTC(), err
-}
 
 var _ driver.Connector = (*watchedConnector)(nil)
 

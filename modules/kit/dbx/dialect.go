@@ -37,18 +37,12 @@ func (db *DB) ForShare() string {
 // already; it returns how many were new.
 func (db *DB) InsertNew(ctx context.Context, rows any) (int64, error) {
 	var n int64
-	run := func() error {
-		r := db.Q(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(rows)
+	err := db.alone(ctx, func(ctx context.Context) error {
+		r := db.Q(ctx).Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(rows, 500)
 		n = r.RowsAffected
 		return r.Error
-	}
-	var err error
-	if db.InTx(ctx) {
-		err = run()
-	} else {
-		err = db.locked(run)
-	}
-	return n, Translate(err)
+	})
+	return n, err
 }
 
 // Upsert inserts rows of a table; where the key is there already it runs set

@@ -17,11 +17,17 @@ import (
 	"gorm.io/gorm"
 )
 
+// The server's error numbers that dbx tells apart.
 const (
-	erLockWait = 1205
-	erDeadlock = 1213
-	erReadOnly = 1290
-	erKilled   = 1317
+	erTooMany      = 1040 // connections
+	erShutdown     = 1053
+	erNoSuchThread = 1094
+	erLockWait     = 1205
+	erDeadlock     = 1213
+	erReadOnly     = 1290
+	erQueryKilled  = 1317
+	erConnKilled   = 1927 // MariaDB
+	erNoWait       = 3572 // MySQL
 )
 
 func isDeadlock(err error) bool {
@@ -29,8 +35,10 @@ func isDeadlock(err error) bool {
 	if errors.As(err, &my) {
 		return my.Number == erDeadlock
 	}
-	return err != nil && strings.Contains(err.Error(), "SQLITE_BUSY")
+	return busy(err)
 }
+
+func busy(err error) bool { return err != nil && strings.Contains(err.Error(), "SQLITE_BUSY") }
 
 // Translate turns a driver's error into a domain kind: NotFound, Exists,
 // Unavailable. What is none of these is returned as it is.
@@ -52,11 +60,15 @@ func Translate(err error) error {
 func away(err error) bool {
 	var my *mysqldriver.MySQLError
 	if errors.As(err, &my) {
-		return my.Number == erLockWait || my.Number == erDeadlock || my.Number == erReadOnly || my.Number == erKilled
+		switch my.Number {
+		case erTooMany, erShutdown, erLockWait, erDeadlock, erReadOnly, erQueryKilled, erConnKilled, erNoWait:
+			return true
+		}
+		return false
 	}
 	var n net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, io.EOF) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n)
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) || busy(err)
 }
 
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)`)

@@ -14,6 +14,9 @@ import (
 func (db *DB) Migrate(ctx context.Context) error {
 	dialect := database.DialectSQLite3
 	if db.dialect == MySQL {
+		if db.Stats().MaxOpenConnections < 2 {
+			return fmt.Errorf("migrating takes a pool of at least 2 connections: one holds the lock while the other works")
+		}
 		dialect = database.DialectMySQL
 		release, err := db.migrationLock(ctx)
 		if err != nil {

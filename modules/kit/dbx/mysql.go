@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -52,12 +53,19 @@ func mysqlConfig(raw string) (*mysqldriver.Config, error) {
 	c.ReadTimeout = 60 * time.Second
 	c.WriteTimeout = 60 * time.Second
 	c.MaxAllowedPacket = 0 // ask the server
+	c.Logger = driverLog{}
 	c.Params = map[string]string{
 		"time_zone":                "'+00:00'",
 		"innodb_lock_wait_timeout": "3",
 	}
 	return c, c.Apply(mysqldriver.Charset("utf8mb4", "utf8mb4_bin"))
 }
+
+// driverLog takes what the driver says beside the errors that it returns.
+type driverLog struct{}
+
+// Print logs at debug level.
+func (driverLog) Print(v ...any) { slog.Debug("mysql driver: " + fmt.Sprint(v...)) }
 
 func (db *DB) openMySQL(raw string, o Options) error {
 	c, err := mysqlConfig(raw)
@@ -96,10 +104,11 @@ func (w *watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	var id int64
 	_, err = conn.(driver.ExecerContext).ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
+	if err == nil && (w.o.OnConnect != nil || w.o.OnClose != nil) {
+		id, err = connectionID(ctx, conn)
+	}
 	if err == nil && w.o.OnConnect != nil {
-		if id, err = connectionID(ctx, conn); err == nil {
-			err = w.o.OnConnect(ctx, id)
-		}
+		err = w.o.OnConnect(ctx, id)
 	}
 	if err != nil {
 		_ = conn.Close()
@@ -127,12 +136,13 @@ type watchedConn struct {
 	onClose func(int64)
 }
 
-// Close closes the connection and reports that it is gone.
+// Close closes the connection and then, never before, reports that it is gone.
 func (c *watchedConn) Close() error {
+	err := c.mysqlConn.Close()
 	if c.onClose != nil {
 		c.onClose(c.id)
 	}
-	return c.mysqlConn.Close()
+	return err
 }
 
 func connectionID(ctx context.Context, conn driver.Conn) (int64, error) {
