@@ -145,6 +145,34 @@ func TestThousandsTickByTick(t *testing.T) {
 	}
 }
 
+// TestEdgesOfTheRings has a key on, before and after each tick where a slot of an outer
+// ring begins, and expects each at its own tick.
+func TestEdgesOfTheRings(t *testing.T) {
+	begin := time.UnixMilli(start.UnixMilli() / (middleSpan * 10) * (middleSpan * 10))
+	w := New[int](begin)
+	want := map[int]int{} // key, which is its tick → times seen
+	for edge := innerSlots; edge < int(Horizon/Tick)-1; edge += innerSlots {
+		for _, tick := range []int{edge - 1, edge, edge + 1} {
+			want[tick] = 0
+			if err := w.Add(tick, begin.Add(time.Duration(tick)*Tick)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for tick := range int(Horizon/Tick) + 1 {
+		for _, key := range w.Advance(begin.Add(time.Duration(tick) * Tick)) {
+			if want[key]++; key != tick {
+				t.Fatalf("the key of tick %d comes at tick %d", key, tick)
+			}
+		}
+	}
+	for key, seen := range want {
+		if seen != 1 {
+			t.Errorf("the key of tick %d came %d times", key, seen)
+		}
+	}
+}
+
 func TestNeverEarly(t *testing.T) {
 	w := New[string](start)
 	at := start.Add(25*time.Millisecond + 1)

@@ -34,6 +34,8 @@ var changes = []struct {
 	{"Africa/Monrovia", []string{"1972-01-07"}},
 	{"America/St_Johns", []string{"2007-03-11", "1988-04-03"}},
 	{"Asia/Shanghai", []string{"2026-02-28"}},
+	{"Antarctica/Casey", []string{"2009-10-18", "2020-10-04"}},
+	{"Antarctica/Vostok", []string{"1994-11-01"}},
 	{"UTC", []string{"2024-12-31"}},
 }
 
