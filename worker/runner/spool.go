@@ -28,6 +28,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Head, 1<<20)
 	set(&l.Tail, 1<<20)
 	set(&l.Line, 16<<10)
+	l.Line = max(l.Line, 64) // a piece holds at least a character
 	return l
 }
 
