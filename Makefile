@@ -10,7 +10,7 @@ TEST_FLAGS ?= -race -count=1 -timeout 20m
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run dev test check assets shots rootfs-proof clean
+.PHONY: help build run dev test check generate assets shots rootfs-proof clean
 
 help: ## this list
 	@echo "AX: make TARGET"
@@ -33,6 +33,10 @@ test: ## all tests with the race detector, on SQLite, MariaDB, embedded and real
 
 check: ## what CI asks of the source: format, vet, staticcheck, generated files, rules of the house
 	@./e2e/setup/check.sh
+
+generate: ## *_templ.go from the *.templ, docs/states.md from the table of moves
+	$(GO) tool templ generate
+	AX_TEST_WRITE_DOCS=1 $(GO) test -count=1 -run States ./docs
 
 assets: ## static/ again from the pinned front-end packages
 	$(GO) run -buildvcs=false ./static/build

@@ -71,7 +71,7 @@ var archRules = []archRule{
 	},
 	{
 		name: "only web draws views", reason: "rules that know a page can't be used by API, CLI and loops",
-		about: []string{"./modules/..."}, except: []string{"./modules/*/web/...", "./modules/kit/httpx/..."},
+		about: []string{"./modules/..."}, except: []string{"./modules/*/web/..."},
 		never: []string{"./views/..."}, plant: "./views/ui",
 	},
 	{
