@@ -23,7 +23,11 @@ func (d *draft) retry(e entry) {
 			keys[c.key] = c
 		default:
 			d.unknownKey(c, idRetryKey, []string{"times", "interval", "backoff"})
+			ok = false
 		}
+	}
+	if !ok {
+		return
 	}
 	interval, hasInterval := keys["interval"]
 	backoff, hasBackoff := keys["backoff"]

@@ -54,7 +54,9 @@ func (r *reader) read() (Parsed, bool) {
 	}
 	r.version(version)
 	if job == nil {
-		r.add(Place{r.doc.first, 1}, "", idJobMissing, hintJobMissing)
+		if len(r.problems) == 0 {
+			r.add(Place{r.doc.first, 1}, "", idJobMissing, hintJobMissing)
+		}
 		return Parsed{}, false
 	}
 	d := &draft{reader: r, given: map[string]entry{}, spec: r.defaults()}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,14 +98,7 @@ func (d *draft) every(e entry, zone *time.Location) {
 	if !ok {
 		return
 	}
-	every, err := time.ParseDuration(text)
-	if days, isDays := strings.CutSuffix(text, "d"); err != nil && isDays && decimal.MatchString(days) {
-		every, err = time.ParseDuration(days + "h")
-		if every > maxEvery/24 {
-			every = maxEvery // past the bound below
-		}
-		every *= 24
-	}
+	every, err := duration(text)
 	switch {
 	case err != nil || strings.HasPrefix(text, "+"):
 		d.add(e.at, e.path, idEveryWrong, hintEvery, "value", clip(text))
@@ -117,6 +111,19 @@ func (d *draft) every(e entry, zone *time.Location) {
 		return
 	}
 	d.timed(e, domain.Schedule{Kind: domain.ScheduleEvery, EveryMs: every.Milliseconds()}, zone)
+}
+
+// duration is Go's, and whole days besides. Days beyond the bound stay beyond it.
+func duration(text string) (time.Duration, error) {
+	days, isDays := strings.CutSuffix(text, "d")
+	if !isDays || !decimal.MatchString(days) {
+		return time.ParseDuration(text)
+	}
+	n, err := strconv.Atoi(days)
+	if err != nil || n > 36500 {
+		return maxEvery + 1, nil
+	}
+	return time.Duration(n) * 24 * time.Hour, nil
 }
 
 // at reads one instant: RFC 3339, or date and time in the job's zone.

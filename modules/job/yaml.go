@@ -141,6 +141,8 @@ func (r *reader) syntax(err error) {
 		r.add(at, "", idYAMLBracketOpen, hintYAMLBracketOpen)
 	case has("reserved character"):
 		r.add(at, "", idYAMLReserved, hintYAMLReserved)
+	case has("mapping value is not allowed") && !colonAfter(line, at.Column):
+		r.add(r.nextText(at), "", idYAMLIndent, hintYAMLIndent)
 	case has("mapping value is not allowed"):
 		r.add(at, "", idYAMLColon, hintYAMLColon)
 	case has("value is not allowed in this context"), has("not allowed in this context"):
@@ -148,6 +150,23 @@ func (r *reader) syntax(err error) {
 	default:
 		r.add(at, "", idYAMLSyntax, "", "reason", clip(text))
 	}
+}
+
+// colonAfter tells whether a key's colon stands in the line behind a column.
+func colonAfter(line string, column int) bool {
+	rs := []rune(line)
+	rest := string(rs[min(column, len(rs)):])
+	return strings.Contains(rest, ": ") || strings.HasSuffix(rest, ":")
+}
+
+// nextText is where the next line with text begins.
+func (r *reader) nextText(at Place) Place {
+	for i := at.Line; i < len(r.lines); i++ {
+		if text := strings.TrimLeft(r.lines[i], " "); text != "" {
+			return Place{i + 1, len(r.lines[i]) - len(text) + 1}
+		}
+	}
+	return at
 }
 
 var templateValue = regexp.MustCompile(`[:\-]\s+\{\{`)
