@@ -47,12 +47,14 @@ func reapGroup(pgid int) (reaped int, members bool) {
 		if err != nil || pid <= 0 {
 			break
 		}
-		if ws.Signaled() && ws.Signal() == syscall.SIGKILL {
+		if sigkilled(ws) {
 			reaped++
 		}
 	}
 	return reaped, unix.Kill(-pgid, 0) == nil
 }
+
+func sigkilled(ws syscall.WaitStatus) bool { return ws.Signaled() && ws.Signal() == syscall.SIGKILL }
 
 // orphansOf lists our adopted children that belong to a task: they are in its session or carry its attempt.
 func (r *Runner) orphansOf(c *child) []proc {
@@ -90,10 +92,11 @@ func killOrphan(p proc) int {
 	}
 	_ = unix.Kill(p.pid, unix.SIGKILL)
 	for range 20 {
-		pid, err := syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(p.pid, &ws, syscall.WNOHANG, nil)
 		if pid == p.pid {
-			if p.dead() {
-				return 0
+			if p.dead() && !sigkilled(ws) {
+				return 0 // it had ended by itself
 			}
 			return 1
 		}
