@@ -8,21 +8,11 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Assignment gives one ready instance to a target. Attempt is the id of the
-// attempt to be, MessageID the message that will carry it.
-type Assignment struct {
-	Instance  domain.Instance // as the broker read it
-	Attempt   domain.ID
-	Target    string
-	Boot      int64
-	MessageID string
-}
-
 // Dispatch commits attempts for instances that still stand as they were read, and
 // returns these attempts; the others have moved meanwhile and are left alone. The
 // caller sends what is returned, after this has returned.
-func (l *Lifecycle) Dispatch(ctx context.Context, as []Assignment) ([]domain.Attempt, error) {
-	byID := make(map[domain.ID]Assignment, len(as))
+func (l *Lifecycle) Dispatch(ctx context.Context, as []domain.Assignment) ([]domain.Attempt, error) {
+	byID := make(map[domain.ID]domain.Assignment, len(as))
 	ids := make([]domain.ID, len(as))
 	for i, a := range as {
 		byID[a.Instance.ID], ids[i] = a, a.Instance.ID

@@ -8,20 +8,6 @@ import (
 	"github.com/axsched/ax/worker/protocol"
 )
 
-// Claim is one attempt of a claim: a boot of a worker asks for the right to run it.
-type Claim struct {
-	Attempt domain.ID
-	Worker  string
-	Boot    int64
-	Nonce   string
-}
-
-// Answer gives the task, or says why not.
-type Answer struct {
-	Task   *protocol.Task // nil: denied
-	Denied string
-}
-
 // verdict of decideGrant.
 type grantVerdict int
 
@@ -33,7 +19,7 @@ const (
 
 // decideGrant decides one claim. It is a race with withdrawal and kill on the
 // locked instance: whoever moved the row first has won.
-func decideGrant(in domain.Instance, a domain.Attempt, c Claim) (grantVerdict, string) {
+func decideGrant(in domain.Instance, a domain.Attempt, c domain.Claim) (grantVerdict, string) {
 	switch {
 	case a.Target != c.Worker || a.Boot != c.Boot:
 		return deny, fmt.Sprintf("the attempt was sent to %s (boot %d)", a.Target, a.Boot)
@@ -51,54 +37,56 @@ func decideGrant(in domain.Instance, a domain.Attempt, c Claim) (grantVerdict, s
 	return deny, fmt.Sprintf("the attempt is %s and the instance %s", a.State, in.Status)
 }
 
-// Grant decides claims, in one transaction, and answers each. What a granted
-// attempt is to do is read at this moment. An attempt whose templates cannot be
-// filled is granted, ended as an error and denied.
-func (l *Lifecycle) Grant(ctx context.Context, claims []Claim) (map[domain.ID]Answer, error) {
-	byID := make(map[domain.ID]Claim, len(claims))
+// Grant decides claims, in one transaction: a task for each attempt that may run,
+// for every other the reason why not. What a granted attempt is to do is read at
+// this moment. An attempt whose templates cannot be filled is ended as an error
+// and denied.
+func (l *Lifecycle) Grant(ctx context.Context, claims []domain.Claim) (tasks map[domain.ID]*protocol.Task, denied map[domain.ID]string, err error) {
+	byID := make(map[domain.ID]domain.Claim, len(claims))
 	ids := make([]domain.ID, len(claims))
 	for i, c := range claims {
 		byID[c.Attempt], ids[i] = c, c.Attempt
 	}
-	out := make(map[domain.ID]Answer, len(claims))
-	err := l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
+	tasks, denied = map[domain.ID]*protocol.Task{}, map[domain.ID]string{}
+	err = l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
+		delete(tasks, a.ID) // of a try that met a deadlock
+		delete(denied, a.ID)
 		verdict, why := decideGrant(in, a, byID[a.ID])
 		if verdict == deny {
-			out[a.ID] = Answer{Denied: why}
+			denied[a.ID] = why
 			return nil
 		}
 		task, err := l.task(ctx, in, a)
 		if err != nil {
-			return l.unrunnable(ctx, b, in, a, err, out)
+			denied[a.ID] = "the task could not be made: " + err.Error()
+			return l.unrunnable(ctx, b, in, a, denied[a.ID])
 		}
+		tasks[a.ID] = task
 		if verdict == grant {
 			a.State, a.Nonce, a.AckedAt, a.GrantedAt = domain.AttemptGranted, byID[a.ID].Nonce, b.now, b.now
 			b.granted = append(b.granted, a)
 		}
-		out[a.ID] = Answer{Task: task}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, id := range ids {
-		if _, ok := out[id]; !ok {
-			out[id] = Answer{Denied: "there is no such attempt"}
+		if tasks[id] == nil && denied[id] == "" {
+			denied[id] = "there is no such attempt"
 		}
 	}
-	return out, nil
+	return tasks, denied, nil
 }
 
 // unrunnable ends an attempt whose task cannot be made.
-func (l *Lifecycle) unrunnable(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt, cause error, out map[domain.ID]Answer) error {
+func (l *Lifecycle) unrunnable(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt, why string) error {
 	spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
 	if err != nil {
 		return err
 	}
-	r := protocol.Report{Attempt: int64(a.ID), Outcome: string(domain.OutcomeError), Message: "the task could not be made: " + cause.Error()}
-	out[a.ID] = Answer{Denied: r.Message}
 	a.State = domain.AttemptGranted
-	return b.apply(in, a, nil, spec, r)
+	return b.apply(in, a, nil, spec, protocol.Report{Attempt: int64(a.ID), Outcome: string(domain.OutcomeError), Message: why})
 }
 
 func (l *Lifecycle) task(ctx context.Context, in domain.Instance, a domain.Attempt) (*protocol.Task, error) {

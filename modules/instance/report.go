@@ -20,19 +20,11 @@ type Outcome struct {
 	Message string
 }
 
-// Incoming is what one batch from the workers says: starts and outcomes, each
-// with the worker that sent it.
-type Incoming struct {
-	Worker  string
-	Started []protocol.Started
-	Reports []protocol.Report
-}
-
 // Apply puts starts and outcomes into the database, in one transaction, in id
 // order. Every report is answered, whatever it does: when Apply returns nil, all
 // can be confirmed. One that the database rejects is applied without its texts,
 // so that it never blocks the others; Unavailable means: try all again.
-func (l *Lifecycle) Apply(ctx context.Context, in []Incoming) error {
+func (l *Lifecycle) Apply(ctx context.Context, in []protocol.Uplink) error {
 	err := l.apply(ctx, in)
 	if err == nil || domain.Is(err, domain.Unavailable) || ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return err
@@ -43,7 +35,7 @@ func (l *Lifecycle) Apply(ctx context.Context, in []Incoming) error {
 	slog.Warn("a batch of reports was rejected, applying one by one", "error", err)
 	for _, one := range in {
 		for _, s := range one.Started {
-			if err := l.apply(ctx, []Incoming{{Worker: one.Worker, Started: []protocol.Started{s}}}); err != nil {
+			if err := l.apply(ctx, []protocol.Uplink{{Worker: one.Worker, Started: []protocol.Started{s}}}); err != nil {
 				slog.Error("a start could not be noted", "attempt", s.Attempt, "error", err)
 			}
 		}
@@ -57,14 +49,14 @@ func (l *Lifecycle) Apply(ctx context.Context, in []Incoming) error {
 }
 
 func (l *Lifecycle) applyAlone(ctx context.Context, worker string, r protocol.Report) error {
-	err := l.apply(ctx, []Incoming{{Worker: worker, Reports: []protocol.Report{r}}})
+	err := l.apply(ctx, []protocol.Uplink{{Worker: worker, Reports: []protocol.Report{r}}})
 	if err == nil || domain.Is(err, domain.Unavailable) {
 		return err
 	}
 	slog.Error("a report was rejected by the database, its texts are dropped", "attempt", r.Attempt, "error", err)
 	r.Message, r.Result = "the message was rejected by the database: "+err.Error(), nil
 	r.Message = strings.ToValidUTF8(r.Message, "?")
-	if err := l.apply(ctx, []Incoming{{Worker: worker, Reports: []protocol.Report{r}}}); domain.Is(err, domain.Unavailable) {
+	if err := l.apply(ctx, []protocol.Uplink{{Worker: worker, Reports: []protocol.Report{r}}}); domain.Is(err, domain.Unavailable) {
 		return err
 	} else if err != nil {
 		slog.Error("a report was set aside", "attempt", r.Attempt, "outcome", r.Outcome, "error", err)
@@ -79,7 +71,7 @@ type said struct {
 	report  *protocol.Report
 }
 
-func (l *Lifecycle) apply(ctx context.Context, in []Incoming) error {
+func (l *Lifecycle) apply(ctx context.Context, in []protocol.Uplink) error {
 	all := map[domain.ID]said{}
 	var ids []domain.ID
 	note := func(id domain.ID, worker string) said {

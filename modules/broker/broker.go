@@ -1,0 +1,193 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// Broker is one process' candidate for the active broker. All exported fields
+// must be set before the first Term.
+type Broker struct {
+	Queue    Queue
+	Judge    Judge
+	Overlaps Overlaps
+	Clock    Clock
+	Rows     Rows
+	Specs    Specs
+	Mail     Mail
+	Sender   Sender
+	Fleet    Fleet
+	IDs      *domain.IDs
+	Mono     Clockwork
+	// AckWithin is how long a target has to acknowledge; 0 = 5 s.
+	AckWithin time.Duration
+	// LostAfter is after what silence a worker counts as lost; 0 = 10 s. A job
+	// that waits is settled waitGrace later.
+	LostAfter time.Duration
+
+	mem   *memory
+	epoch int64
+	ready bell
+	kills bell
+}
+
+// bell wakes one waiter; ringing it twice is ringing it once.
+type bell chan struct{}
+
+func (b bell) ring() {
+	select {
+	case b <- struct{}{}:
+	default:
+	}
+}
+
+// New gives the broker its memory; call it once, on the struct with its fields set.
+func New(b Broker) *Broker {
+	b.mem = newMemory()
+	b.ready, b.kills = make(bell, 1), make(bell, 1)
+	if b.AckWithin == 0 {
+		b.AckWithin = 5 * time.Second
+	}
+	if b.LostAfter == 0 {
+		b.LostAfter = 10 * time.Second
+	}
+	return &b
+}
+
+// Changed follows committed changes of this process; see instance.Listener.
+func (b *Broker) Changed(changes []domain.Change) {
+	for _, c := range changes {
+		b.mem.changed(c)
+		if c.Instance.Label == domain.Queued {
+			b.ready.ring()
+		}
+		if c.Instance.Label == domain.Stopping {
+			b.kills.ring()
+		}
+	}
+}
+
+// Nudge says that another process committed something; it looks at once.
+func (b *Broker) Nudge(n protocol.Nudge) {
+	switch n {
+	case protocol.NudgeReady, protocol.NudgeEnded:
+		b.ready.ring()
+	case protocol.NudgeKill:
+		b.kills.ring()
+	}
+}
+
+// Term is the time in which this broker is the active one: it builds its memory
+// from the rows, works until ctx ends or the epoch is lost, and returns. ctx
+// carries the fence of the epoch.
+func (b *Broker) Term(ctx context.Context, epoch int64) error {
+	b.epoch = epoch
+	if err := b.load(ctx); err != nil {
+		return fmt.Errorf("take-over: %w", err)
+	}
+	slog.Info("broker took over", "epoch", epoch, "in_flight", len(b.mem.flights))
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.readUplink(ctx) })
+	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
+	g.Go(func() error { return b.loop(ctx, "kill", poll, b.kills, b.tellKills) })
+	g.Go(func() error { return b.loop(ctx, "sweep", poll, nil, b.sweep) })
+	g.Go(func() error { return b.loop(ctx, "fleet", time.Second, nil, b.inspect) })
+	return g.Wait()
+}
+
+// poll is how often the rows are looked at when nobody nudges.
+const poll = 250 * time.Millisecond
+
+// loop calls round when the bell rings and at least each interval, until ctx
+// ends. A failing round is logged, once a second at most, and tried again.
+func (b *Broker) loop(ctx context.Context, name string, every time.Duration, ring bell, round func(context.Context) error) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var said time.Time
+	for {
+		if err := round(ctx); err != nil && ctx.Err() == nil {
+			if domain.Is(err, domain.Denied) {
+				return err // the epoch is another's
+			}
+			if now := time.Now(); now.Sub(said) > time.Second {
+				slog.Warn("broker round failed", "loop", name, "error", err)
+				said = now
+			}
+			pause(ctx, retryPause)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-ring:
+		}
+	}
+}
+
+// load builds the memory from committed rows. The clocks of acks and of loss
+// begin anew.
+func (b *Broker) load(ctx context.Context) error {
+	fresh := newMemory()
+	b.mem.mu.Lock()
+	b.mem.targets, b.mem.flights, b.mem.byInst = fresh.targets, fresh.flights, fresh.byInst
+	b.mem.busy, b.mem.held, b.mem.waitLost, b.mem.fresh = fresh.busy, fresh.held, fresh.waitLost, false
+	b.mem.mu.Unlock()
+	for _, st := range []domain.Status{
+		{State: domain.Running, Label: domain.Dispatched}, {State: domain.Running, Label: domain.Executing},
+		{State: domain.Running, Label: domain.Stopping}, {State: domain.Running, Label: domain.Orphan},
+		{State: domain.Running, Label: domain.HeldOverlap}, {State: domain.Retrying, Label: domain.Backoff},
+	} {
+		if err := b.loadStatus(ctx, st); err != nil {
+			return err
+		}
+	}
+	b.mem.mu.Lock()
+	defer b.mem.mu.Unlock()
+	boots := map[domain.Boot]bool{}
+	for _, f := range b.mem.flights {
+		boots[domain.Boot{Name: f.target, Boot: f.boot}] = true
+	}
+	list := make([]domain.Boot, 0, len(boots))
+	for at := range boots {
+		list = append(list, at)
+	}
+	b.Fleet.Expect(list)
+	return nil
+}
+
+func (b *Broker) loadStatus(ctx context.Context, st domain.Status) error {
+	after := domain.ID(0)
+	for {
+		page, err := b.Rows.ByStatus(ctx, st, after, pageSize)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		ids := make([]domain.ID, 0, len(page))
+		jobs := map[domain.ID]domain.ID{}
+		for _, in := range page {
+			b.mem.changed(domain.Change{Instance: in})
+			if inFlight(in) && in.AttemptID != 0 {
+				ids = append(ids, in.AttemptID)
+				jobs[in.AttemptID] = in.JobID
+			}
+		}
+		attempts, err := b.Rows.Attempts(ctx, ids)
+		if err != nil {
+			return err
+		}
+		now := b.Mono()
+		for id, a := range attempts {
+			if a.State == domain.AttemptSent || a.State == domain.AttemptGranted {
+				b.mem.launch(a, jobs[id], now)
+			}
+		}
+		after = page[len(page)-1].ID
+	}
+}

@@ -1,0 +1,93 @@
+package broker
+
+import (
+	"context"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// Queue is the ready instances and the attempts made for them.
+type Queue interface {
+	// Ready pages instances that wait for a target, most urgent first.
+	Ready(ctx context.Context, after domain.Instance, limit int) ([]domain.Instance, error)
+	// Dispatch commits attempts for those that still stand as given; it returns these.
+	Dispatch(ctx context.Context, as []domain.Assignment) ([]domain.Attempt, error)
+	// Withdraw takes attempts back that were not granted; it returns those taken.
+	Withdraw(ctx context.Context, ids []domain.ID, outcome domain.Outcome, note string) ([]domain.ID, error)
+}
+
+// Judge decides claims and outcomes.
+type Judge interface {
+	Grant(ctx context.Context, claims []domain.Claim) (tasks map[domain.ID]*protocol.Task, denied map[domain.ID]string, err error)
+	Apply(ctx context.Context, said []protocol.Uplink) error
+	Lost(ctx context.Context, ids []domain.ID, note string) error
+}
+
+// Overlaps carries out what the overlap policy decided.
+type Overlaps interface {
+	Hold(ctx context.Context, ids []domain.ID, note string) error
+	Unhold(ctx context.Context, ids []domain.ID, note string) error
+	Skip(ctx context.Context, ids []domain.ID, note string) error
+	Replace(ctx context.Context, ids []domain.ID, by domain.ID) error
+}
+
+// Clock moves instances whose wake time has come; it returns how many it looked at.
+type Clock interface {
+	Wake(ctx context.Context, limit int) (int, error)
+}
+
+// Rows reads instances and attempts as they stand.
+type Rows interface {
+	ByStatus(ctx context.Context, st domain.Status, after domain.ID, limit int) ([]domain.Instance, error)
+	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
+	Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Attempt, error)
+}
+
+// Specs reads definitions.
+type Specs interface {
+	Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error)
+}
+
+// Letter is one uplink entry with the name under which it is removed.
+type Letter struct {
+	ID   string
+	Said protocol.Uplink
+}
+
+// Mail is the streams between the workers and the active broker.
+type Mail interface {
+	// Read waits at most a short while for entries; damaged ones it has dropped.
+	// Entries read and not removed come again to the broker that follows.
+	Read(ctx context.Context, limit int) ([]Letter, error)
+	Remove(ctx context.Context, ids []string) error
+	// Post puts entries into inboxes.
+	Post(ctx context.Context, out []Outgoing) error
+}
+
+// Outgoing is one entry for one boot of a worker.
+type Outgoing struct {
+	Worker string
+	Boot   int64
+	Down   protocol.Downlink
+}
+
+// Sender carries a message of attempt ids to a lane of a worker.
+type Sender interface {
+	Send(ctx context.Context, worker string, boot int64, lane string, m protocol.Message) error
+}
+
+// Fleet is the registry of workers.
+type Fleet interface {
+	// Look reads the heartbeats. An error means that the registry is away: nobody
+	// is declared lost for it, and the clocks of loss begin anew at its return.
+	Look(ctx context.Context) (domain.FleetView, error)
+	// Expect names lives that hold attempts, so that one never seen is missed too.
+	Expect(boots []domain.Boot)
+	// Bury removes the queues and the inbox of a life that is over.
+	Bury(ctx context.Context, b domain.Boot) error
+}
+
+// Clockwork is the time source of the broker's own waits: a monotonic reading.
+type Clockwork func() time.Time

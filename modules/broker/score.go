@@ -1,0 +1,114 @@
+package broker
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// The weights of the score: load per core and relative duration.
+const (
+	loadWeight     = 0.7
+	durationWeight = 0.3
+)
+
+// target is a worker with what the broker knows of it.
+type target struct {
+	domain.Worker
+	live    map[domain.Lane]int // sent − ended
+	rtt     time.Duration       // from sending to claim, smoothed
+	suspect time.Time           // until then others are preferred: it did not acknowledge
+}
+
+// fits reports whether the target may run the job: it has the type and every tag
+// that the job demands, and takes work.
+func (t *target) fits(spec domain.JobSpec) bool {
+	if t.State != domain.WorkerAvailable || t.Drain || !slices.Contains(t.Types, spec.Exec.Type) {
+		return false
+	}
+	for _, tag := range spec.Tags {
+		if !slices.Contains(t.Tags, tag) {
+			return false
+		}
+	}
+	return true
+}
+
+// The bounds of what is sent ahead of the threads.
+const (
+	minPrefetch = 16
+	maxPrefetch = 256
+)
+
+// room is how many more attempts the lane may be sent: its threads, plus as much
+// ahead as keeps them busy for one round trip, less what is on its way or running.
+func (t *target) room(lane domain.Lane) int {
+	threads := t.Lanes[lane]
+	if threads == 0 {
+		return 0
+	}
+	ahead := minPrefetch
+	if t.rtt > 0 {
+		mean := max(t.Mean, time.Millisecond/4)
+		ahead = min(max(int(time.Duration(threads)*t.rtt/mean), minPrefetch), maxPrefetch)
+	}
+	return threads + ahead - t.live[lane]
+}
+
+func (t *target) running() int {
+	n := 0
+	for _, c := range t.live {
+		n += c
+	}
+	return n
+}
+
+// score is running/cores × 0.7 + duration × 0.3, where duration is the target's
+// five-minute mean over the mean of all candidates, so that one slow job does not
+// drown the load. A target that ran nothing counts as average.
+func score(t *target, mean time.Duration) float64 {
+	relative := 1.0
+	if mean > 0 && t.Mean > 0 {
+		relative = float64(t.Mean) / float64(mean)
+	}
+	return float64(t.running())/float64(max(t.Cores, 1))*loadWeight + relative*durationWeight
+}
+
+// pick chooses among candidates by chance, the lowest score most likely: the
+// weight is the inverse square of the score. nil if there is no candidate.
+func pick(candidates []*target, rnd *rand.Rand) *target {
+	switch len(candidates) {
+	case 0:
+		return nil
+	case 1:
+		return candidates[0]
+	}
+	var sum time.Duration
+	known := 0
+	for _, t := range candidates {
+		if t.Mean > 0 {
+			sum += t.Mean
+			known++
+		}
+	}
+	mean := time.Duration(0)
+	if known > 0 {
+		mean = sum / time.Duration(known)
+	}
+	weights := make([]float64, len(candidates))
+	total := 0.0
+	for i, t := range candidates {
+		s := score(t, mean) + 0.05 // an idle target is likely, not certain
+		weights[i] = 1 / (s * s)
+		total += weights[i]
+	}
+	x := rnd.Float64() * total
+	for i, w := range weights {
+		if x -= w; x < 0 {
+			return candidates[i]
+		}
+	}
+	return candidates[len(candidates)-1]
+}

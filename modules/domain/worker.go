@@ -1,0 +1,68 @@
+package domain
+
+import "time"
+
+// Worker is a process that runs tasks, as its last heartbeat and the center's
+// judgement have it.
+type Worker struct {
+	Name    string
+	Boot    int64
+	State   WorkerState
+	Host    string
+	IP      string
+	Version string
+	Types   []string
+	Tags    []string
+	Lanes   map[Lane]int // threads
+	Cores   int
+	Running int
+	Mean    time.Duration // five-minute mean duration; 0 = nothing ran
+	Skew    time.Duration // its clock minus Redis' clock
+	Seq     int64         // of the heartbeat; raised by each
+	Held    []ID          // attempts that it knows
+	Drain   bool          // a person asked it to take no more
+	Started time.Time
+	SeenAt  time.Time
+	LostAt  time.Time // zero: not lost
+}
+
+// WorkerState is where a worker stands.
+type WorkerState string
+
+// The states of a worker.
+const (
+	WorkerAvailable WorkerState = "available"
+	WorkerDraining  WorkerState = "draining"
+	WorkerGone      WorkerState = "lost"
+)
+
+// Boot is one life of a worker; Reason says why it counts as over.
+type Boot struct {
+	Name   string
+	Boot   int64
+	Reason string
+}
+
+// FleetView is what one look at the registry found.
+type FleetView struct {
+	Workers []Worker // alive, draining ones too
+	Gone    []Boot   // lives that ended since the look before
+}
+
+// Assignment gives one ready instance to a target. Instance is as the broker read
+// it, Attempt the id of the attempt to be, MessageID the message that carries it.
+type Assignment struct {
+	Instance  Instance
+	Attempt   ID
+	Target    string
+	Boot      int64
+	MessageID string
+}
+
+// Claim asks for the right to run one attempt, for one boot of a worker.
+type Claim struct {
+	Attempt ID
+	Worker  string
+	Boot    int64
+	Nonce   string
+}
