@@ -73,14 +73,15 @@ func refuseBytes(text []byte, file string) (Problem, bool) {
 }
 
 func placeOf(text []byte, i int) Place {
-	start := bytes.LastIndexByte(text[:i], '\n') + 1
-	return Place{Line: bytes.Count(text[:i], []byte{'\n'}) + 1, Column: utf8.RuneCount(text[start:i]) + 1}
+	before := normalise(text[:i])
+	start := strings.LastIndexByte(before, '\n') + 1
+	return Place{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
 }
 
-// normalise drops a byte order mark and makes every line end a single \n.
+// normalise drops a byte order mark and makes every line end a single \n, as YAML reads them.
 func normalise(text []byte) string {
 	s := strings.TrimPrefix(string(text), "\ufeff")
-	return strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
 }
 
 // split cuts a file at its document markers. YAML lets no text of a job begin a line with ---,

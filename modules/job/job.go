@@ -47,7 +47,8 @@ type Options struct {
 // Parsed is one job of a file.
 type Parsed struct {
 	Spec domain.JobSpec
-	// Text is this job's document as it was written, without the --- around it.
+	// Text is this job's document as it was written, without the --- around it and with \n for
+	// line ends.
 	Text string
 	// Line is where Text begins in the file, from 1.
 	Line int

@@ -176,7 +176,8 @@ func (r *reader) place(t *token.Token) Place {
 	if t == nil || t.Position == nil {
 		return Place{r.doc.first, 1}
 	}
-	return Place{t.Position.Line + r.doc.first - 1, max(t.Position.Column, 1)}
+	line := t.Position.Line + r.doc.first - 1
+	return Place{min(line, len(r.lines)), max(t.Position.Column, 1)} // it may count a line too many at the end
 }
 
 // clip shortens a text for a message.

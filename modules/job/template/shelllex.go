@@ -65,10 +65,10 @@ func (l *lexer) peek(k int) rune {
 // put notes the placement of the substitution just read.
 func (l *lexer) put(s *part, quoted bool, fault string) {
 	switch {
-	case l.forbid != "":
-		fault = l.forbid
 	case l.unclear:
 		fault = IDShellUnclear
+	case l.forbid != "":
+		fault = l.forbid
 	case fault == "" && s.expr.name == nameParams:
 		fault = l.cmd.codePlace()
 	}
