@@ -72,6 +72,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 func gormConfig() *gorm.Config {
 	return &gorm.Config{
 		SkipDefaultTransaction: true,
+		DisableAutomaticPing:   true, // checkServer asks, under a context
 		TranslateError:         true,
 		PrepareStmt:            false, // deadlocks on a bounded pool
 		Logger:                 logger.Discard,
