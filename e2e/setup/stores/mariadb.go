@@ -50,7 +50,8 @@ func prepareMariaDB(server, dir string, port int) ([]string, error) {
 		return nil, fmt.Errorf("mariadb-install-db is not installed; e2e/setup/install.sh brings it")
 	}
 	data, accounts := filepath.Join(dir, "data"), filepath.Join(dir, "accounts.sql")
-	args := []string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db"}
+	args := []string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db",
+		"--force"} // also where the machine's own name has no address
 	argv := []string{server, "--no-defaults"}
 	if os.Geteuid() == 0 {
 		args, argv = append(args, "--user=root"), append(argv, "--user=root")
