@@ -182,7 +182,7 @@ func (c *child) await(ctx context.Context, r *Runner) stop {
 	}
 	s := stop{outcome: Timeout, at: time.Now()}
 	if ctx.Err() != nil {
-		s.outcome, s.reason = outcomeOf(ctx), context.Cause(ctx).Error()
+		s.outcome, s.reason = OutcomeOf(ctx), context.Cause(ctx).Error()
 	}
 	if s.outcome == Timeout {
 		s.reason = "timed out after " + s.at.Sub(c.started).Round(time.Millisecond).String()

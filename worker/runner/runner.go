@@ -96,7 +96,7 @@ func (r *Runner) Run(ctx context.Context, spec Spec, out *Capture) Result {
 		return notStarted(Failed, err.Error(), now)
 	}
 	if err := ctx.Err(); err != nil {
-		return notStarted(outcomeOf(ctx), "not started: "+context.Cause(ctx).Error(), now)
+		return notStarted(OutcomeOf(ctx), "not started: "+context.Cause(ctx).Error(), now)
 	}
 	if !spec.Deadline.IsZero() && !now.Before(spec.Deadline) {
 		return notStarted(Timeout, "not started: the deadline had passed", now)
@@ -118,8 +118,8 @@ func notStarted(o Outcome, message string, now time.Time) Result {
 	return Result{Outcome: o, ExitCode: -1, FinishedAt: now, Message: CleanMessage(message)}
 }
 
-// outcomeOf reads the cause of a cancelled context.
-func outcomeOf(ctx context.Context) Outcome {
+// OutcomeOf reads the cause of a cancelled context as Run does, for executors that start no process.
+func OutcomeOf(ctx context.Context) Outcome {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, ErrShutdown):
