@@ -222,7 +222,7 @@ CREATE TABLE dep (
     PRIMARY KEY (instance_id, upstream_job_id)
 ) /*!50700 ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin */;
 CREATE INDEX dep_upstream ON dep (upstream_job_id, biz_date, state);
-CREATE INDEX dep_waiting ON dep (state, changed_at);
+CREATE INDEX dep_waiting ON dep (state, instance_id);
 
 -- History of every move that is not an ordinary one.
 CREATE TABLE event (

@@ -63,6 +63,12 @@ func (id ID) Time() time.Time {
 	return time.UnixMilli(int64(id)>>(nodeBits+seqBits) + idEpoch).UTC()
 }
 
+// IDAt is the lowest id that could be made at the instant: ids made since are
+// higher.
+func IDAt(t time.Time) ID {
+	return ID(max(t.UnixMilli()-idEpoch, 0) << (nodeBits + seqBits))
+}
+
 // IDs makes ids for one leased node number. It never goes backwards: when the
 // clock does, it goes on from the last millisecond used. Safe for concurrent use.
 type IDs struct {

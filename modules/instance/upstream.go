@@ -41,17 +41,10 @@ func (l *Lifecycle) Unmet(ctx context.Context, unmet map[domain.ID]int) error {
 	})
 }
 
-// Cause is why an instance is cancelled: an upstream instance and its run, which
-// must still stand, ended without success.
-type Cause struct {
-	Instance, Run domain.ID
-	Name          string // upstream job, for the note
-}
-
 // CancelUpstream cancels instances that wait for a cause which will not succeed,
 // each only while it waits and while its cause still stands. It returns those
 // cancelled, so that the next step can follow.
-func (l *Lifecycle) CancelUpstream(ctx context.Context, causes map[domain.ID]Cause) ([]domain.Instance, error) {
+func (l *Lifecycle) CancelUpstream(ctx context.Context, causes map[domain.ID]domain.Cause) ([]domain.Instance, error) {
 	all := inOrder(causes)
 	for _, c := range causes {
 		all = append(all, c.Instance)

@@ -181,6 +181,15 @@ func (s *Store) CancelledBecauseOf(ctx context.Context, cause []domain.ID) ([]do
 	return instances(rows), err
 }
 
+// Restorable reads the causes, now successes, because of which instances made
+// since the id are cancelled.
+func (s *Store) Restorable(ctx context.Context, since domain.ID, limit int) ([]domain.Instance, error) {
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT c.* FROM instance i JOIN instance c ON c.id = i.cancelled_by_instance "+
+		"WHERE i.state = 'cancelled' AND i.label = 'upstream_failed' AND i.id > ? AND c.state = 'success' ORDER BY c.id LIMIT ?", since, limit)
+	return instances(rows), err
+}
+
 // Planned reads a job's instances that were born of its schedule with an expected
 // time in [from, to), by the unique key: its text sorts as its milliseconds do.
 func (s *Store) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.Instance, error) {
