@@ -39,7 +39,6 @@ func (r *report) show(n news) {
 
 // end prints failures again, what was skipped, the table and the totals.
 func (r *report) end(t *tally, absent []absence, took time.Duration) {
-	r.line("")
 	for _, name := range t.failed {
 		r.line("FAILED   %s", name)
 	}
@@ -59,7 +58,11 @@ func (r *report) end(t *tally, absent []absence, took time.Duration) {
 		{"chromium", "Chromium"},
 		{noStore, "no store"},
 	} {
-		r.line("  %-16s %6d", row.title, t.stores[row.store])
+		remark := ""
+		if t.stores[row.store] == 0 && row.store != noStore {
+			remark = "  NOTHING RAN ON IT"
+		}
+		r.line("  %-16s %6d%s", row.title, t.stores[row.store], remark)
 	}
 	r.line("total: %d passed, %d failed, %d skipped in %s", t.passed, len(t.failed), len(t.skipped), took.Round(time.Second))
 }

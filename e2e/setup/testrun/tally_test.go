@@ -85,4 +85,14 @@ func TestTallyCountsEveryEnding(t *testing.T) {
 	if strings.Contains(shown.String(), "=== RUN") {
 		t.Errorf("noise is shown:\n%s", shown)
 	}
+
+	r.end(tl, []absence{{"redis", "redis-server is not installed"}}, 0)
+	for _, line := range []string{
+		"FAILED   planted/exits", "SKIPPED  planted/good/TestSkipped", "NOT TESTED ON REDIS: redis-server is not installed",
+		"  SQLite                4\n", "  Chromium              0  NOTHING RAN ON IT\n", "total: 9 passed, 5 failed, 1 skipped",
+	} {
+		if !strings.Contains(shown.String(), line) {
+			t.Errorf("the end lacks %q:\n%s", line, shown)
+		}
+	}
 }
