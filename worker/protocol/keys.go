@@ -49,3 +49,13 @@ const (
 	NudgeTrigger Nudge = "trigger" // a trigger was made or changed
 	NudgeEnded   Nudge = "ended"   // instances ended; followers of pages look again
 )
+
+// The lanes, as they stand in queue names and heartbeats.
+const (
+	LaneHigh    = "high"
+	LaneDefault = "default"
+	LaneLow     = "low"
+)
+
+// Lanes lists the lanes, most urgent first.
+var Lanes = [...]string{LaneHigh, LaneDefault, LaneLow}

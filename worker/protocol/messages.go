@@ -47,7 +47,7 @@ type Started struct {
 // Report is the outcome of an attempt. It is sent again until it is confirmed.
 type Report struct {
 	Attempt  int64           `json:"attempt"`
-	Outcome  string          `json:"outcome"` // domain.Outcome
+	Outcome  string          `json:"outcome"` // one of the outcomes below
 	ExitCode *int            `json:"exitCode,omitempty"`
 	Message  string          `json:"message,omitempty"` // at most MaxMessage bytes count
 	Result   json.RawMessage `json:"result,omitempty"`
@@ -55,6 +55,16 @@ type Report struct {
 	Finished int64           `json:"finished,omitempty"`
 	LogLines int64           `json:"logLines"` // lines of output in all
 }
+
+// The outcomes that a target reports; the words are the domain's.
+const (
+	OutcomeSuccess    = "success"
+	OutcomeError      = "error"
+	OutcomeTimeout    = "timeout"
+	OutcomeKilled     = "killed"
+	OutcomeWorkerLost = "worker_lost"
+	OutcomeRefused    = "refused" // not run to its end for no fault of its own: no retry is spent
+)
 
 // Limits of what a report may carry, in bytes.
 const (
@@ -70,6 +80,14 @@ type Downlink struct {
 	LogAcks []LogAck `json:"logAcks,omitempty"`
 	Drain   *bool    `json:"drain,omitempty"` // true: take no more; false: go on
 }
+
+// The streams of a log line.
+const (
+	StreamOut = "out"
+	StreamErr = "err"
+	StreamAX  = "ax"
+	StreamGap = "gap"
+)
 
 // Answer answers the claim with the nonce. What is in neither list was not
 // granted and is not run.
@@ -122,14 +140,19 @@ type Kill struct {
 	Reason  string `json:"reason"`
 }
 
-// LogAck says that the lines up to and with UpTo are in the database.
+// LogAck says that the lines up to and with place UpTo are in the database.
 type LogAck struct {
 	Attempt int64 `json:"attempt"`
 	UpTo    int64 `json:"upTo"`
 }
 
-// LogLines is one entry of the log stream: consecutive lines, each
-// [number, ms, stream, text], numbered from 1.
+// LogLines is one entry of the log stream. First and Last place its lines in what
+// is shipped of the attempt, from 1 without a gap, whatever was not kept; acks
+// count the same way. Each line is [number, ms, stream, text] or, when the text
+// goes on from the line before with the same number, [number, ms, stream, text,
+// true]. The number is the line's place in the whole output, from 1. The streams
+// are out, err, ax (said by AX itself) and gap, which stands for output that was
+// not kept: its text is "lines bytes", two numbers.
 type LogLines struct {
 	Worker  string            `json:"worker"`
 	Boot    int64             `json:"boot"`
@@ -163,6 +186,13 @@ type Heartbeat struct {
 	// Stamp is Redis' clock at the writing, put there by the script.
 	Stamp int64 `json:"-"`
 }
+
+// The values of Task.OnLost: what follows when the worker is lost.
+const (
+	OnLostRetry = "retry"
+	OnLostWait  = "wait"
+	OnLostHold  = "hold"
+)
 
 // The states of a worker.
 const (

@@ -1,0 +1,135 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// The oldest Redis whose streams and scripts do what is asked of them here.
+const (
+	minMajor = 6
+	minMinor = 2
+)
+
+// Time limits of one connection. They are short: whoever waits for Redis has something better to do.
+const (
+	dialTimeout = time.Second
+	ioTimeout   = 3 * time.Second
+	// blockFor is how long a read may wait for the next entry; it stays under ioTimeout.
+	blockFor = time.Second
+)
+
+// ErrUnfit is wrapped by the error about a server that answers and must not be used as it is.
+var ErrUnfit = errors.New("this Redis cannot be used")
+
+// Open connects to the Redis at rawURL and checks that it can be relied on. The error says what is wrong and how to
+// mend it, and never shows the password. The caller closes the client.
+func Open(ctx context.Context, rawURL string) (*redis.Client, error) {
+	c, err := Dial(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(ctx, c); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("redis at %s: %w", redactURL(rawURL), err)
+	}
+	return c, nil
+}
+
+// Dial makes a client for rawURL (redis://, rediss://, unix://) and asks nothing yet: a Redis that is down is found
+// out by the first call.
+func Dial(rawURL string) (*redis.Client, error) {
+	opt, err := redis.ParseURL(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("redis URL %s: %w", redactURL(rawURL), hideURL(err, rawURL))
+	}
+	if opt.TLSConfig != nil {
+		opt.TLSConfig.MinVersion = tls.VersionTLS12
+	}
+	tune(opt)
+	return redis.NewClient(opt), nil
+}
+
+// tune sets what every connection of AX has in common.
+func tune(opt *redis.Options) {
+	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
+	opt.DialerRetries, opt.DialerRetryTimeout = 2, 200*time.Millisecond
+	opt.ContextTimeoutEnabled = true
+	opt.PoolSize = 32
+	opt.DisableIdentity = true
+	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// Check asks the server for its version and for what it does when its memory is full. The error wraps ErrUnfit when
+// it answered and is not fit; any other error means that it could not be asked.
+func Check(ctx context.Context, c redis.UniversalClient) error {
+	info, err := c.Info(ctx, "server").Result()
+	if err != nil {
+		return fmt.Errorf("it does not answer: %w", err)
+	}
+	version := infoField(info, "redis_version")
+	if !atLeast(version, minMajor, minMinor) {
+		return fmt.Errorf("%w: it is version %q; AX needs Redis %d.%d or later", ErrUnfit, version, minMajor, minMinor)
+	}
+	return checkMemory(ctx, c)
+}
+
+// checkMemory refuses a server that throws keys away under pressure: queues and registry are not a cache. INFO is
+// asked, since CONFIG is often forbidden.
+func checkMemory(ctx context.Context, c redis.UniversalClient) error {
+	info, err := c.Info(ctx, "memory").Result()
+	if err != nil {
+		return fmt.Errorf("INFO memory: %w", err)
+	}
+	limit, policy := infoField(info, "maxmemory"), infoField(info, "maxmemory_policy")
+	if limit == "" || limit == "0" || policy == "noeviction" {
+		return nil
+	}
+	return fmt.Errorf("%w: it has maxmemory %s with maxmemory-policy %s, which would throw queued work away; "+
+		"set `maxmemory-policy noeviction`, or give AX a Redis of its own", ErrUnfit, limit, policy)
+}
+
+func infoField(info, name string) string {
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, err1 := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(parts[1])
+	return err1 == nil && err2 == nil && (a > major || a == major && b >= minor)
+}
+
+// redactURL shows a URL without its password.
+func redactURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(unreadable)"
+	}
+	return u.Redacted()
+}
+
+// hideURL keeps an error from repeating the URL, and its password, in its text.
+func hideURL(err error, raw string) error {
+	if strings.Contains(err.Error(), raw) {
+		return errors.New("it is not a URL; write redis://[user:password@]host:port/number, rediss:// or unix://path")
+	}
+	return err
+}

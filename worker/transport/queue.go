@@ -1,0 +1,140 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// Receiver takes messages out of the queues of one boot of a worker, with one asynq server for each lane: a server
+// fetches in one serial loop, so lanes must not share one.
+type Receiver struct {
+	Client redis.UniversalClient
+	Worker string
+	Boot   int64
+	Lanes  []string
+	// Embedded says that Redis is inside this process, where each look costs more: all lanes are polled slowly.
+	Embedded bool
+	// Handle is called for each message, by several goroutines at once. It must not block for long.
+	Handle func(lane string, m protocol.Message)
+	Log    *slog.Logger
+
+	poison atomic.Int64
+}
+
+// The pauses between looks into an empty queue. A look costs about 25 µs of CPU on each side.
+const (
+	pollFast = 8 * time.Millisecond
+	pollSlow = 50 * time.Millisecond
+)
+
+// Poison is how many messages could not be read and were dropped.
+func (r *Receiver) Poison() int64 { return r.poison.Load() }
+
+// Run receives until ctx ends. A Redis that is down is waited for.
+func (r *Receiver) Run(ctx context.Context) error {
+	servers := make([]*asynq.Server, 0, len(r.Lanes))
+	defer func() {
+		for _, s := range servers {
+			s.Shutdown()
+		}
+	}()
+	for _, lane := range r.Lanes {
+		s := asynq.NewServerFromRedisClient(r.Client, r.config(lane))
+		mux := asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
+			r.take(lane, t)
+			return nil // whatever it was: asynq must never keep, repeat or archive it
+		})
+		if err := s.Start(mux); err != nil {
+			return fmt.Errorf("receive lane %s: %w", lane, err)
+		}
+		servers = append(servers, s)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// config switches off what asynq does beside carrying: nothing is scheduled, retried or kept in these queues.
+func (r *Receiver) config(lane string) asynq.Config {
+	poll := pollFast
+	if r.Embedded || lane == protocol.LaneLow {
+		poll = pollSlow
+	}
+	return asynq.Config{
+		Concurrency:              4,
+		Queues:                   map[string]int{protocol.Queue(r.Worker, r.Boot, lane): 1},
+		TaskCheckInterval:        poll,
+		DelayedTaskCheckInterval: time.Hour,
+		JanitorInterval:          time.Hour,
+		HealthCheckInterval:      time.Hour,
+		ShutdownTimeout:          2 * time.Second,
+		Logger:                   quietLog{r.log().With("lane", lane)},
+		LogLevel:                 asynq.WarnLevel,
+	}
+}
+
+func (r *Receiver) log() *slog.Logger {
+	if r.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.Log
+}
+
+func (r *Receiver) take(lane string, t *asynq.Task) {
+	var m protocol.Message
+	if t.Type() != protocol.TaskType || json.Unmarshal(t.Payload(), &m) != nil || m.ID == "" || len(m.IDs) == 0 {
+		r.poison.Add(1)
+		r.log().Warn("dropped a message that is none of AX's", "lane", lane, "type", t.Type(), "bytes", len(t.Payload()))
+		return
+	}
+	r.Handle(lane, m)
+}
+
+// quietLog passes what asynq complains about on.
+type quietLog struct{ log *slog.Logger }
+
+func (q quietLog) Debug(args ...any) { q.log.Debug("asynq: " + fmt.Sprint(args...)) }
+func (q quietLog) Info(args ...any)  { q.log.Debug("asynq: " + fmt.Sprint(args...)) }
+func (q quietLog) Warn(args ...any)  { q.log.Warn("asynq: " + fmt.Sprint(args...)) }
+func (q quietLog) Error(args ...any) { q.log.Warn("asynq: " + fmt.Sprint(args...)) }
+
+// Fatal is what asynq calls when it cannot go on; it must not end the process of others.
+func (q quietLog) Fatal(args ...any) { q.log.Error("asynq: " + fmt.Sprint(args...)) }
+
+// Sender puts messages into the queues of workers. It may be used by any number of goroutines.
+type Sender struct {
+	c      redis.UniversalClient
+	client *asynq.Client
+}
+
+// NewSender sends over c, which stays the caller's to close.
+func NewSender(c redis.UniversalClient) *Sender {
+	return &Sender{c: c, client: asynq.NewClientFromRedisClient(c)}
+}
+
+// sendRetries is asynq's own count, which only matters when a server dies between fetching and handing over.
+const sendRetries = 3
+
+// Send puts m into the queue of one lane of one boot of a worker. A message that is there already, by its id, is no
+// error. ctx should carry a deadline: without Redis it waits for that.
+func (s *Sender) Send(ctx context.Context, worker string, boot int64, lane string, m protocol.Message) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = s.client.EnqueueContext(ctx, asynq.NewTask(protocol.TaskType, body),
+		asynq.TaskID(m.ID), asynq.Queue(protocol.Queue(worker, boot, lane)), asynq.MaxRetry(sendRetries))
+	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
+		return fmt.Errorf("send message %s to %s boot %d lane %s: %w", m.ID, worker, boot, lane, err)
+	}
+	return nil
+}
