@@ -1,0 +1,155 @@
+// Package store is the SQL of counters and of the latest instance per business
+// date.
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbx"
+)
+
+// Store reads and writes the tables counter and job_day.
+type Store struct {
+	db *dbx.DB
+}
+
+// New is a store over the pool.
+func New(db *dbx.DB) *Store { return &Store{db} }
+
+// Key names a counter. Job 0 is the whole project.
+type Key struct {
+	Project domain.ID
+	Bucket  time.Time
+	Metric  string
+	Job     domain.ID
+}
+
+// Figure is what a counter holds or is raised by.
+type Figure struct {
+	Total        int64
+	Peak         int64
+	PeakInstance domain.ID
+}
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Project, o.Project), k.Bucket.Compare(o.Bucket), cmp.Compare(k.Metric, o.Metric), cmp.Compare(k.Job, o.Job))
+}
+
+// Add raises counters, in the order of their keys so that writers meet no deadlock.
+func (s *Store) Add(ctx context.Context, sum map[Key]Figure) error {
+	keys := make([]Key, 0, len(sum))
+	for k := range sum {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, Key.compare)
+	rows := make([][]any, len(keys))
+	for i, k := range keys {
+		f := sum[k]
+		rows[i] = []any{k.Project, domain.Millis(k.Bucket), k.Metric, k.Job, f.Total, f.Peak, f.PeakInstance}
+	}
+	// peak_instance is set before peak: MySQL sees what was set before it.
+	return s.db.Upsert(ctx, "counter", []string{"project_id", "bucket_at", "metric", "job_id"},
+		[]string{"project_id", "bucket_at", "metric", "job_id", "total", "peak", "peak_instance"},
+		"total = total + NEW(total), peak_instance = CASE WHEN NEW(peak) > peak THEN NEW(peak_instance) ELSE peak_instance END, "+
+			"peak = CASE WHEN NEW(peak) > peak THEN NEW(peak) ELSE peak END", rows)
+}
+
+// Days notes the instances as the latest of their job and business date, unless a
+// later one is noted already.
+func (s *Store) Days(ctx context.Context, latest []domain.Instance) error {
+	rows := make([][]any, len(latest))
+	for i, in := range latest {
+		rows[i] = []any{in.JobID, in.BizDate.String(), in.ProjectID, in.ID, string(in.State), string(in.Label), domain.Millis(in.StartedAt), domain.Millis(in.FinishedAt)}
+	}
+	set := ""
+	for _, c := range []string{"state", "label", "started_at", "finished_at", "instance_id"} { // instance_id last: see Add
+		set += ", " + c + " = CASE WHEN NEW(instance_id) >= instance_id THEN NEW(" + c + ") ELSE " + c + " END"
+	}
+	return s.db.Upsert(ctx, "job_day", []string{"job_id", "biz_date"},
+		[]string{"job_id", "biz_date", "project_id", "instance_id", "state", "label", "started_at", "finished_at"}, set[2:], rows)
+}
+
+// Counter is one row of figures.
+type Counter struct {
+	Key
+	Figure
+}
+
+// Between reads the counters of the projects (nil: all) with buckets in [from, to).
+func (s *Store) Between(ctx context.Context, projects []domain.ID, from, to time.Time) ([]Counter, error) {
+	query, args := "SELECT * FROM counter WHERE bucket_at >= ? AND bucket_at < ?", []any{domain.Millis(from), domain.Millis(to)}
+	if projects != nil {
+		query += " AND project_id IN ?"
+		args = append(args, append([]domain.ID{0}, projects...))
+	}
+	var rows []struct {
+		ProjectID    int64
+		BucketAt     int64
+		Metric       string
+		JobID        int64
+		Total        int64
+		Peak         int64
+		PeakInstance int64
+	}
+	err := s.db.Scan(ctx, &rows, query, args...)
+	out := make([]Counter, len(rows))
+	for i, r := range rows {
+		out[i] = Counter{Key{domain.ID(r.ProjectID), domain.FromMillis(r.BucketAt), r.Metric, domain.ID(r.JobID)}, Figure{r.Total, r.Peak, domain.ID(r.PeakInstance)}}
+	}
+	return out, err
+}
+
+// Day is the latest instance of a job on a business date.
+type Day struct {
+	Job      domain.ID
+	BizDate  domain.BizDate
+	Instance domain.ID
+	domain.Status
+	Started, Finished time.Time
+}
+
+// LatestDays reads, for each of the jobs, its most recent business dates, newest
+// first, at most n each.
+func (s *Store) LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]Day, error) {
+	out := make(map[domain.ID][]Day, len(jobs))
+	for _, job := range jobs {
+		days, err := s.days(ctx, "SELECT * FROM job_day WHERE job_id = ? ORDER BY biz_date DESC LIMIT ?", job, n)
+		if err != nil {
+			return nil, err
+		}
+		out[job] = days
+	}
+	return out, nil
+}
+
+// OnDate reads the latest instances of all jobs on a business date.
+func (s *Store) OnDate(ctx context.Context, jobs []domain.ID, date domain.BizDate) ([]Day, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	return s.days(ctx, "SELECT * FROM job_day WHERE biz_date = ? AND job_id IN ?", date.String(), jobs)
+}
+
+func (s *Store) days(ctx context.Context, query string, args ...any) ([]Day, error) {
+	var rows []struct {
+		JobID      int64
+		BizDate    string
+		InstanceID int64
+		State      string
+		Label      string
+		StartedAt  int64
+		FinishedAt int64
+	}
+	err := s.db.Scan(ctx, &rows, query, args...)
+	out := make([]Day, len(rows))
+	for i, r := range rows {
+		day, _ := domain.ParseBizDate(r.BizDate) // written by us only
+		out[i] = Day{domain.ID(r.JobID), day, domain.ID(r.InstanceID), domain.Status{State: domain.State(r.State), Label: domain.Label(r.Label)},
+			domain.FromMillis(r.StartedAt), domain.FromMillis(r.FinishedAt)}
+	}
+	return out, err
+}

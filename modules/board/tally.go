@@ -1,0 +1,121 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/axsched/ax/modules/board/store"
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Bucket is the width of one counter.
+const Bucket = 15 * time.Minute
+
+// The metrics. Those of one job are kept only where a page ranks jobs.
+const (
+	MetricInstances = "instances" // made
+	MetricFailed    = "failed"    // stand as failed; also per job
+	MetricStarts    = "starts"    // first starts, the number behind the mean delay
+	MetricDelay     = "delay"     // milliseconds, summed: start − max(expected, dependencies met)
+	MetricRuns      = "runs"      // ended after a start; peak is the longest in milliseconds
+	MetricDuration  = "duration"  // milliseconds, summed
+)
+
+// Tally records changes as they are committed. Safe for concurrent use.
+type Tally struct {
+	Store *store.Store
+}
+
+// Record writes what the changes add to the figures, in the transaction of ctx.
+func (t Tally) Record(ctx context.Context, changes []domain.Change) error {
+	sum := map[store.Key]store.Figure{}
+	days := map[dayKey]domain.Instance{}
+	for _, c := range changes {
+		count(sum, c)
+		if in := c.Instance; in.Label != domain.Dispatched {
+			if old, ok := days[dayKey{in.JobID, in.BizDate}]; !ok || in.ID >= old.ID {
+				days[dayKey{in.JobID, in.BizDate}] = in
+			}
+		}
+	}
+	if err := t.Store.Add(ctx, sum); err != nil {
+		return err
+	}
+	latest := make([]domain.Instance, 0, len(days))
+	for _, in := range days {
+		latest = append(latest, in)
+	}
+	slices.SortFunc(latest, func(a, b domain.Instance) int {
+		return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.BizDate.Compare(b.BizDate))
+	})
+	return t.Store.Days(ctx, latest)
+}
+
+type dayKey struct {
+	job domain.ID
+	day domain.BizDate
+}
+
+// count adds one change to the sums.
+func count(sum map[store.Key]store.Figure, c domain.Change) {
+	in := c.Instance
+	at := in.CreatedAt.Truncate(Bucket)
+	add := func(metric string, job domain.ID, n, peak int64) {
+		k := store.Key{Project: in.ProjectID, Bucket: at, Metric: metric, Job: job}
+		f := sum[k]
+		f.Total += n
+		if peak > f.Peak {
+			f.Peak, f.PeakInstance = peak, in.ID
+		}
+		sum[k] = f
+	}
+	if c.Move == "" {
+		add(MetricInstances, 0, 1, 0)
+	}
+	if delta := failures(c); delta != 0 {
+		add(MetricFailed, 0, delta, 0)
+		add(MetricFailed, in.JobID, delta, 0)
+	}
+	if started(c) {
+		add(MetricStarts, 0, 1, 0)
+		add(MetricDelay, 0, Delay(in).Milliseconds(), 0)
+	}
+	if in.State.Terminal() && !in.StartedAt.IsZero() && c.Move != "" {
+		took := max(in.FinishedAt.Sub(in.StartedAt), 0).Milliseconds()
+		add(MetricRuns, 0, 1, max(took, 1))
+		add(MetricDuration, 0, took, 0)
+	}
+}
+
+// failures is +1 when an instance comes to stand as failed, −1 when it leaves.
+func failures(c domain.Change) int64 {
+	was, is := c.From.State == domain.Failed, c.Instance.State == domain.Failed
+	switch {
+	case is && !was:
+		return 1
+	case was && !is:
+		return -1
+	}
+	return 0
+}
+
+// started reports the first start of an instance: noted as such, or, when the
+// start and the end came in one batch, seen at its end.
+func started(c domain.Change) bool {
+	in := c.Instance
+	if in.RunNo != 1 || in.Attempts != 1 || in.StartedAt.IsZero() {
+		return false
+	}
+	return c.Move == domain.MoveStart || c.From.Label == domain.Dispatched && (in.State.Terminal() || in.State == domain.Retrying)
+}
+
+// Delay is start − max(expected time, dependencies met), never below 0.
+func Delay(in domain.Instance) time.Duration {
+	due := in.Expected
+	if in.MetAt.After(due) {
+		due = in.MetAt
+	}
+	return max(in.StartedAt.Sub(due), 0)
+}
