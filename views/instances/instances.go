@@ -64,11 +64,11 @@ func elapsedText(ctx context.Context, p ShowPage) string {
 	return i18n.T(ctx, "inst.elapsed_usual", "d", elapsed, "usual", i18n.Duration(ctx, p.Usual))
 }
 
-// logConfig is what the script needs of the log, in words and addresses.
+// logConfig is the words that the script says about the log; {n} is for it to fill.
 func logConfig(ctx context.Context) string {
 	words := map[string]string{}
-	for _, key := range []string{"lines", "reconnecting", "ended", "older", "no_match", "dropped"} {
-		words[key] = i18n.T(ctx, "log."+key)
+	for _, key := range []string{"lines", "reconnecting", "ended"} {
+		words[key] = i18n.T(ctx, "log."+key, "n", "{n}")
 	}
 	data, err := json.Marshal(words)
 	if err != nil {

@@ -263,7 +263,7 @@ func document(s Shell, m Meta) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</title><meta name=\"htmx-config\" content='{\"includeIndicatorCSS\":false,\"history\":false}'><link rel=\"icon\" type=\"image/svg+xml\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</title><meta name=\"htmx-config\" content='{\"includeIndicatorCSS\":false,\"history\":false,\"morphIgnore\":[\"data-htmx-powered\",\"open\"]}'><link rel=\"icon\" type=\"image/svg+xml\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,0 +1,27 @@
+// The script of every page. Everything it does is a comfort: links and forms work
+// without it. It never builds markup out of text that came from a task.
+import htmx from "htmx.org/dist/htmx.esm.min.js";
+import { startLive } from "./live.js";
+import { startLog } from "./log.js";
+import { startDialogs } from "./dialogs.js";
+import { startForms } from "./forms.js";
+import { startGraph } from "./graph.js";
+import { startKeys } from "./keys.js";
+
+document.documentElement.classList.add("js");
+
+startDialogs();
+startForms();
+startKeys();
+startGraph();
+startLive(htmx);
+
+const log = document.getElementById("log");
+if (log) startLog(log);
+
+const yaml = document.getElementById("yaml");
+if (yaml) {
+  const script = document.createElement("script");
+  script.src = yaml.dataset.script;
+  document.head.append(script);
+}
