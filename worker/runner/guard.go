@@ -22,6 +22,7 @@ const (
 
 // guard is the worker's side of the watchdog: it keeps one alive and tells it what runs.
 type guard struct {
+	path string
 	argv []string
 	run  *Runner
 	done chan struct{}
@@ -36,15 +37,13 @@ type guard struct {
 
 // startGuard starts the watchdog and returns when it listens.
 func startGuard(argv []string, r *Runner) (*guard, error) {
-	if argv == nil {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("find this program for the watchdog: %w", err)
-		}
-		argv = []string{self, "watchdog"}
+	g := &guard{run: r, done: make(chan struct{}), tasks: map[int64]string{}}
+	if len(argv) > 0 {
+		g.path = argv[0]
+	} else {
+		g.path, argv = "/proc/self/exe", []string{"ax", "watchdog"} // the same program, also when its file was replaced
 	}
-	argv = append(append([]string{}, argv...), r.marker.UID, strconv.FormatInt(r.marker.Boot, 10))
-	g := &guard{argv: argv, run: r, done: make(chan struct{}), tasks: map[int64]string{}}
+	g.argv = append(append([]string{}, argv...), r.marker.UID, strconv.FormatInt(r.marker.Boot, 10))
 	if err := g.spawn(); err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func (g *guard) spawn() error {
 	if err != nil {
 		return fmt.Errorf("start the watchdog: %w", err)
 	}
-	pid, err := syscall.ForkExec(g.argv[0], g.argv, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(g.path, g.argv, &syscall.ProcAttr{
 		Env:   []string{"PATH=" + os.Getenv("PATH")},
 		Files: []uintptr{files[0].Fd(), files[1].Fd(), os.Stderr.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -70,7 +69,7 @@ func (g *guard) spawn() error {
 	defer ready.Close()
 	if err != nil {
 		_ = pipe.Close()
-		return fmt.Errorf("start the watchdog %s: %w", g.argv[0], err)
+		return fmt.Errorf("start the watchdog %s: %w", g.path, err)
 	}
 	g.run.own(pid)
 	_ = ready.SetReadDeadline(time.Now().Add(readyLimit))

@@ -296,3 +296,72 @@ func TestMessageIsAlwaysFitToBeSaved(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestPromptIsShownWhileTheTaskWaits: a beginning of a line without its end is readable after a second.
+func TestPromptIsShownWhileTheTaskWaits(t *testing.T) {
+	b := newBench(t)
+	out := b.spool.Create(1)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	done := make(chan Result)
+	go func() {
+		done <- b.Run(ctx, Spec{Attempt: 1, Argv: []string{"/bin/sh", "-c", "printf 'step 1... '; sleep 600"},
+			Env: []string{"PATH=" + os.Getenv("PATH")}}, out)
+	}()
+	eventually(t, "nothing is shown", 10*time.Second, func() bool {
+		batch, err := out.Lines(1, 10)
+		must(t, err)
+		return texts(batch.Lines) == "1out:step 1... |"
+	})
+	cancel(ErrKilled)
+	<-done
+}
+
+// TestOOMIsNamed: the counter of the kernel's out-of-memory killer went up while the task was killed by nobody here.
+func TestOOMIsNamed(t *testing.T) {
+	b := newBench(t)
+	b.oom.path = filepath.Join(t.TempDir(), "memory.events")
+	set := func(n int) {
+		must(t, os.WriteFile(b.oom.path, fmt.Appendf(nil, "low 0\noom 9\noom_kill %d\noom_group_kill 0\n", n), 0o600))
+	}
+	set(3)
+	b.oom.tick()
+	b.oom.tick()
+	if res, _ := b.sh(t, context.Background(), "kill -KILL $$", nil); res.OOM {
+		t.Errorf("no memory ran out: %+v", res)
+	}
+	set(4)
+	for _, command := range []string{"kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"} {
+		if res, _ := b.sh(t, context.Background(), command, nil); !res.OOM || !strings.Contains(res.Message, "memory ran out") {
+			t.Errorf("%s: %+v", command, res)
+		}
+	}
+	if res, _ := b.sh(t, context.Background(), "exit 1", nil); res.OOM {
+		t.Errorf("a plain failure: %+v", res)
+	}
+}
+
+// TestOrphansThatDieMeanwhileAreCollected: a long task whose background processes end must not fill the process table.
+func TestOrphansThatDieMeanwhileAreCollected(t *testing.T) {
+	b := newBench(t)
+	done := make(chan Result)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		done <- b.Run(ctx, Spec{Attempt: 1, Argv: []string{"/bin/sh", "-c", "(setsid sh -c 'exit 0' &); (setsid sh -c 'exit 0' &); sleep 600"},
+			Env: []string{"PATH=" + os.Getenv("PATH")}}, b.spool.Create(1))
+	}()
+	var dead map[proc]bool
+	eventually(t, "the orphans are not ours", 5*time.Second, func() bool {
+		dead = b.reapLong(nil)
+		return len(dead) >= 2
+	})
+	if again := b.reapLong(dead); len(again) > 0 {
+		t.Errorf("new ones: %v", again)
+	}
+	if left := b.reapLong(nil); len(left) > 0 {
+		t.Errorf("not collected: %v", left)
+	}
+	cancel(ErrKilled)
+	if res := <-done; res.Outcome != Killed {
+		t.Errorf("the task itself: %+v", res)
+	}
+}
