@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 )
 
 // DefaultProject is the project of a job whose file names none.
@@ -211,4 +212,21 @@ func canonical(raw json.RawMessage) json.RawMessage {
 		panic("decoded JSON cannot be written again: " + err.Error())
 	}
 	return out
+}
+
+// Job is a task definition as it stands: the row with the version in force.
+type Job struct {
+	ID        ID
+	ProjectID ID
+	Name      string
+	Title     string
+	Owner     string
+	Version   int
+	Enabled   bool
+	Ver       int64 // raised by every change of the row
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	DeletedAt time.Time // zero: not deleted
+	Spec      JobSpec
+	Source    string // the text as it was written
 }

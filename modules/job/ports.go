@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -23,4 +24,25 @@ type Positioned interface {
 	error
 	// Offset is the byte in the expression at which the fault begins, from 0.
 	Offset() int
+}
+
+// Triggers keeps the one trigger of each job, in the transaction of ctx.
+type Triggers interface {
+	// Put makes the job's trigger and spans what its definition and Enabled say.
+	Put(ctx context.Context, j domain.Job) error
+	// Remove ends them.
+	Remove(ctx context.Context, j domain.Job) error
+}
+
+// Projects finds projects by name.
+type Projects interface {
+	ByName(ctx context.Context, name string) (domain.ID, error)
+	// Ensure finds a project or makes it, where the caller may.
+	Ensure(ctx context.Context, name string) (domain.ID, error)
+	Names(ctx context.Context) (map[domain.ID]string, error)
+}
+
+// Audit records a change in the transaction of ctx.
+type Audit interface {
+	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error
 }
