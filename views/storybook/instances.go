@@ -32,6 +32,11 @@ func instanceStories() []Story {
 			return instances.List(p)
 		}},
 		{"instance", tab("log")},
+		{"instance-long-log", func(s layout.Shell) templ.Component {
+			p := runningInstance(s, "log")
+			p.Log.StreamURL = "/log?n=20000"
+			return instances.Show(p)
+		}},
 		{"instance-dispatch", tab("dispatch")},
 		{"instance-params", tab("params")},
 		{"instance-deps", tab("deps")},
@@ -103,7 +108,7 @@ func runningInstance(s layout.Shell, tab string) instances.ShowPage {
 	}}}
 	p.Runs[0].Attempts[1].Selected = true
 	p.Runs[0].Attempts[1].Finished, p.Runs[0].Attempts[1].Reported = time.Time{}, time.Time{}
-	p.Log = instances.Log{Live: true, StreamURL: "/log?n=200", RangeURL: "/log", RawURL: "/log.txt", Lines: sampleLines(start, 421)}
+	p.Log = instances.Log{Live: true, StreamURL: "/log?n=0", RangeURL: "/log", RawURL: "/log.txt", Lines: sampleLines(start, 421)}
 	p.Command = "python3 score.py --date {{biz_date}} --buckets 640\nAX_BIZ_DATE=2026-11-26  DB_PASSWORD=******"
 	p.Params = []instances.Param{{Name: "source", Value: "order_table", Origin: word(s.Lang, "job", "任务")}, {Name: "date", Value: "2026-11-26", Origin: word(s.Lang, "trigger", "触发时")}}
 	p.Up, p.Down = neighbourDeps(s.Lang)

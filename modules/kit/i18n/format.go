@@ -73,13 +73,9 @@ func trimZero(seconds float64) string {
 
 // Duration is DurationParts in one line.
 func Duration(ctx context.Context, d time.Duration) string {
-	join := " "
-	if Lang(ctx) == Chinese {
-		join = ""
-	}
 	var words []string
 	for _, p := range DurationParts(ctx, d) {
-		words = append(words, p.Value+join+p.Unit)
+		words = append(words, p.Value+" "+p.Unit)
 	}
 	return strings.Join(words, " ")
 }
