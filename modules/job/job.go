@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/job/template"
 )
 
 // The limits of a job file.
@@ -23,7 +24,7 @@ const (
 	// MaxDocuments is the most jobs that one file may hold.
 	MaxDocuments = 2000
 	// MaxValueBytes bounds params and env together, names and values counted in bytes.
-	MaxValueBytes = 64 << 10
+	MaxValueBytes = template.MaxValueBytes
 	// MaxNameRunes bounds the name of a project, a job, a topic or a tag, in characters.
 	MaxNameRunes = 100
 )

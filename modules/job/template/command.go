@@ -45,13 +45,17 @@ func (c *command) endWord() {
 		c.redirect = false
 	case len(c.words) > 0:
 		c.words = append(c.words, bare)
-	case slices.Contains(prefixes(), bare):
+	case slices.Contains(prefixes(), bare), mayVanish(word):
 		c.prefix = true
 	case slices.Contains(keywords(), word), assignment.MatchString(word), c.prefix && strings.HasPrefix(bare, "-"):
 	default:
 		c.words = append(c.words, bare)
 	}
 }
+
+// mayVanish tells whether a word begins with an unquoted expansion: empty, it leaves its place
+// to the next word.
+func mayVanish(word string) bool { return strings.HasPrefix(word, "$") || strings.HasPrefix(word, "`") }
 
 // endFile ends a word before a redirection; 2 and {fd} in front of it are no words.
 func (c *command) endFile() {
@@ -84,16 +88,41 @@ func (c *command) codePlace() string {
 		return ""
 	}
 	if len(c.words) == 0 {
-		if assignment.MatchString(word) {
-			return ""
+		switch name := assigned(word); {
+		case name == "":
+			return IDShellCommand
+		case steers(name):
+			return IDShellCode
 		}
-		return IDShellCommand
+		return ""
 	}
 	if c.runsText(unquote(word)) {
 		return IDShellCode
 	}
 	return ""
 }
+
+// assigned gives the name on the left of an assignment, "" for any other word.
+func assigned(word string) string {
+	return strings.TrimRight(assignment.FindString(word), "+=")
+}
+
+// steers tells whether a variable decides what the shell runs, or is read as arithmetic, in
+// which bash runs commands.
+func steers(name string) bool {
+	return strings.HasPrefix(name, "LD_") || slices.Contains([]string{"PATH", "IFS", "ENV", "BASH_ENV", "PS0", "PS1", "PS2", "PS4",
+		"PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "RANDOM", "SRANDOM", "SECONDS", "OPTIND", "LINENO", "HISTCMD", "EPOCHSECONDS",
+		"BASHPID", "PYTHONPATH", "PYTHONSTARTUP", "PERL5OPT", "NODE_OPTIONS"}, name)
+}
+
+// declaresInteger tells whether the command gives variables bash's integer or reference kind:
+// from then on an assignment to them is read as arithmetic.
+func (c *command) declaresInteger() bool {
+	return len(c.words) > 1 && slices.Contains([]string{"declare", "typeset", "local", "export", "readonly"}, c.words[0]) &&
+		integerOption.MatchString(c.words[len(c.words)-1])
+}
+
+var integerOption = regexp.MustCompile(`^[-+][A-Za-z]*[in]`)
 
 // commandOption matches a group of short options that ends in c, as in bash -lc.
 var commandOption = regexp.MustCompile(`^-[A-Za-z]*c$`)
@@ -103,12 +132,13 @@ var codeOption = regexp.MustCompile(`^(-[ceEr]|--(eval|execute|command)=?)`)
 
 // runsText tells whether this command reads the word begun so far as a program.
 func (c *command) runsText(word string) bool {
-	last := c.words[len(c.words)-1]
+	last := c.last()
 	switch c.words[0] {
 	case "eval", "trap", "let", "alias", "[[", "unset", "read", "ssh":
 		return true
 	case "declare", "typeset", "local", "export", "readonly":
-		return !assignment.MatchString(word)
+		name := assigned(word)
+		return name == "" || steers(name)
 	case "test", "[", "printf":
 		return last == "-v"
 	}
@@ -127,6 +157,15 @@ func (c *command) runsText(word string) bool {
 		}
 	}
 	return false
+}
+
+// last is the word before, past those that may vanish.
+func (c *command) last() string {
+	i := len(c.words) - 1
+	for i > 0 && mayVanish(c.words[i]) {
+		i--
+	}
+	return c.words[i]
 }
 
 // hasProgram tells whether awk or sed was given its program before this word, or whether this

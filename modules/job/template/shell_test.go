@@ -63,6 +63,7 @@ func TestCommandBecomesReferences(t *testing.T) {
 		`curl -H "X: $(date +%s)" {{params.p}}`:      `curl -H "X: $(date +%s)" "${AX_V1}"`,
 		`echo $(( (1+2) * 3 )) {{params.p}}`:         `echo $(( (1+2) * 3 )) "${AX_V1}"`,
 		`echo $(( 1 << 3 )) {{params.p}}`:            `echo $(( 1 << 3 )) "${AX_V1}"`,
+		`"$RUN" {{params.p}}`:                        `"$RUN" "${AX_V1}"`,
 		`mysql -h db {{params.p}} < q.sql`:           `mysql -h db "${AX_V1}" < q.sql`,
 	} {
 		r, err := Render(shellSpec(command, map[string]string{"p": "v"}), someVars(nil))
@@ -122,6 +123,14 @@ func TestUnsafePlacesAreRefused(t *testing.T) {
 		`sed -e "s/x/{{params.p}}/" f`:               IDShellCode,
 		`export {{params.p}}`:                        IDShellCode,
 		`[[ {{params.p}} -eq 1 ]]`:                   IDShellCode,
+		`PATH=$PATH:{{params.p}} run`:                IDShellCode,
+		`export LD_PRELOAD={{params.p}}`:             IDShellCode,
+		`RANDOM={{params.p}}`:                        IDShellCode,
+		`declare -i x={{params.p}}`:                  IDShellUnclear,
+		"declare -i x\nx={{params.p}}":               IDShellUnclear,
+		`$RUN {{params.p}}`:                          IDShellCommand,
+		"`x` {{params.p}}":                           IDShellCommand,
+		`sh -c $X {{params.p}}`:                      IDShellCode,
 		`trap {{params.p}} EXIT`:                     IDShellCode,
 		`echo $(case x in x) y;; esac) {{params.p}}`: IDShellUnclear,
 		`((x<<2)); echo {{params.p}}`:                IDShellUnclear,

@@ -116,6 +116,7 @@ func (l *lexer) list(end rune) {
 		if end == ')' && l.cmd.first() == "case" {
 			l.unclear = true // its patterns hold unmatched parentheses
 		}
+		l.unclear = l.unclear || l.cmd.declaresInteger()
 	}
 	l.cmd.end()
 }
