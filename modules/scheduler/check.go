@@ -1,0 +1,65 @@
+package scheduler
+
+import (
+	"errors"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/scheduler/cron"
+	"github.com/axsched/ax/modules/scheduler/plan"
+)
+
+// Times judges schedules before they are saved, with the code that fires them later.
+// The zero value is ready; safe for concurrent use.
+type Times struct{}
+
+// Check judges a schedule of any kind but none: the dialect understood ("" unless the
+// kind is cron) and at most n fires strictly after from. An interval counts from from.
+// A refusal that concerns a place in the expression has an Offset.
+func (Times) Check(s domain.Schedule, zone *time.Location, from time.Time, n int) (dialect string, next []time.Time, err error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	if s.Kind == domain.ScheduleCron {
+		parsed, err := cron.Parse(s.Expr, cron.Dialect(s.Dialect))
+		if err != nil {
+			return "", nil, placed(err)
+		}
+		s.Dialect = string(parsed.Dialect())
+	}
+	times, err := plan.Compile(plan.Timing{Schedule: s, Zone: zone.String(), Rule: domain.BizDateT, Anchor: from})
+	if err != nil {
+		return "", nil, placed(err)
+	}
+	for at := from; len(next) < n; {
+		var ok bool
+		if at, ok = times.Next(at); !ok {
+			break
+		}
+		next = append(next, at.In(zone))
+	}
+	return s.Dialect, next, nil
+}
+
+// Zone gives the IANA zone of that name, from the embedded data only.
+func (Times) Zone(name string) (*time.Location, error) { return cron.LoadZone(name) }
+
+// positioned says where in an expression the fault begins.
+type positioned struct{ err *cron.Error }
+
+// Error is the cron error's.
+func (p positioned) Error() string { return p.err.Error() }
+
+// Unwrap gives the cron error.
+func (p positioned) Unwrap() error { return p.err }
+
+// Offset is the byte at which the fault begins, from 0.
+func (p positioned) Offset() int { return p.err.Pos }
+
+func placed(err error) error {
+	var e *cron.Error
+	if errors.As(err, &e) {
+		return positioned{e}
+	}
+	return err
+}
