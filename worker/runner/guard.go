@@ -16,8 +16,9 @@ const (
 	readyLimit = 10 * time.Second
 	// tellLimit is how long a message to the watchdog may take. One that does not read is replaced.
 	tellLimit = time.Second
-	// respawnPause keeps a watchdog that dies at once from eating a CPU.
-	respawnPause = 200 * time.Millisecond
+	// respawnPause keeps a watchdog that dies as soon as it lives from eating a CPU. One that lived for longer is replaced
+	// at once: until then a killed worker would leave its tasks running.
+	respawnPause = 500 * time.Millisecond
 )
 
 // guard is the worker's side of the watchdog: it keeps one alive and tells it what runs.
@@ -32,6 +33,7 @@ type guard struct {
 	pipe    *os.File
 	tasks   map[int64]string // the message of each running task, told again to a new watchdog
 	renewal string
+	born    time.Time // when the present watchdog was started
 	closed  bool
 }
 
@@ -82,7 +84,7 @@ func (g *guard) spawn() error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pid, g.pipe = pid, pipe
+	g.pid, g.pipe, g.born = pid, pipe, time.Now()
 	if g.closed {
 		return pipe.Close()
 	}
@@ -117,26 +119,26 @@ func (g *guard) keep() {
 		g.mu.Unlock()
 		waitDead(pid)
 		g.mu.Lock()
-		closed := g.closed
+		closed, pause := g.closed, max(0, respawnPause-time.Since(g.born))
 		_ = g.pipe.Close() // may be closed already
 		g.pid, g.pipe = 0, nil
 		g.mu.Unlock()
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
 		g.run.disown(pid)
-		if closed || !g.respawn() {
+		if closed || !g.respawn(pause) {
 			return
 		}
 	}
 }
 
-// respawn tries until a watchdog listens. It gives up only when the runner is closed.
-func (g *guard) respawn() bool {
+// respawn tries until a watchdog listens, first after pause. It gives up only when the runner is closed.
+func (g *guard) respawn(pause time.Duration) bool {
 	g.run.log.Warn("the watchdog died; starting another")
-	for {
+	for ; ; pause = respawnPause {
 		select {
 		case <-g.run.stop:
 			return false
-		case <-time.After(respawnPause):
+		case <-time.After(pause):
 		}
 		err := g.spawn()
 		if err == nil {

@@ -60,9 +60,7 @@ func WatchdogMain(in io.Reader, ready, log io.Writer, args []string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	_ = os.Chdir("/") // so that no mount is held busy; staying where it is does no harm
 	w := &watchdog{marker: Marker{UID: args[0], Boot: boot}, tasks: map[int64]watched{}, renewed: bootClock(), log: log}
-	if _, err := io.WriteString(ready, wordReady); err != nil {
-		return 2
-	}
+	_, _ = io.WriteString(ready, wordReady) // a worker that is dead already is found by the end of its pipe
 	w.loop(readLines(in))
 	return w.sweep()
 }

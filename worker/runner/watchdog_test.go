@@ -275,3 +275,25 @@ func TestRunnerRefusesToStartWithoutAWatchdog(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchdogOfADeadWorkerStillSweeps: the worker died before the watchdog could even say that it listens.
+func TestWatchdogOfADeadWorkerStillSweeps(t *testing.T) {
+	uid := newUID(t)
+	cmd := exec.Command("sleep", "600")
+	cmd.Env = Marker{UID: uid, Boot: 1}.environ(nil, 1)
+	must(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	eventually(t, "no task", 5*time.Second, func() bool { return len(carriers(t, uid)) == 1 })
+	dog := exec.Command(os.Args[0], "watchdog", uid, "1")
+	r, w, err := os.Pipe()
+	must(t, err)
+	must(t, r.Close())
+	dog.Stdout = w // nobody reads it
+	if err := dog.Run(); err != nil {
+		t.Errorf("the watchdog failed: %v", err)
+	}
+	must(t, w.Close())
+	if left := carriers(t, uid); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
