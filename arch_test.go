@@ -33,9 +33,15 @@ var archRules = []archRule{
 	},
 	{
 		name: "kit knows no business", reason: "machinery that knew a page or a business table could not be shared by all modules",
-		about: []string{"./modules/kit/..."}, deep: true,
+		about: []string{"./modules/kit/..."}, except: []string{"./modules/kit/httpx"}, deep: true,
 		never: []string{"./modules/...", "./views/...", "./app/...", "./worker/...", "./config"},
 		but:   []string{"./modules/kit/...", "./modules/domain/...", "./worker/protocol/..."}, plant: "./modules/job",
+	},
+	{
+		name: "kit/httpx draws the frame and nothing in it", reason: "error pages and the shell around every page are the edge's, pages are not",
+		about: []string{"./modules/kit/httpx"}, deep: true,
+		never: []string{"./modules/...", "./views/...", "./app/...", "./worker/...", "./config"},
+		but:   []string{"./modules/kit/...", "./modules/domain/...", "./views/layout", "./views/ui"}, plant: "./views/jobs",
 	},
 	{
 		name: "the worker knows no center", reason: "a replica without a database must not be able to touch one, and starts small",
@@ -71,7 +77,7 @@ var archRules = []archRule{
 	},
 	{
 		name: "only web draws views", reason: "rules that know a page can't be used by API, CLI and loops",
-		about: []string{"./modules/..."}, except: []string{"./modules/*/web/..."},
+		about: []string{"./modules/..."}, except: []string{"./modules/*/web/...", "./modules/kit/httpx"},
 		never: []string{"./views/..."}, plant: "./views/ui",
 	},
 	{
@@ -101,8 +107,8 @@ var archRules = []archRule{
 		never: []string{"github.com/hibiken/asynq"}, plant: "github.com/hibiken/asynq",
 	},
 	{
-		name: "go-redis only in transport and roots", reason: "Redis may vanish at any moment: who may depend on it is a short list",
-		about: []string{"./..."}, except: []string{"./worker/transport/...", "./app/..."},
+		name: "go-redis only in transport, the fast path and roots", reason: "Redis may vanish at any moment: who may depend on it is a short list",
+		about: []string{"./..."}, except: []string{"./worker/transport/...", "./modules/scheduler/fastpath", "./app/..."},
 		never: []string{"github.com/redis/go-redis"}, plant: "github.com/redis/go-redis/v9",
 	},
 	{

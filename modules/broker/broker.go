@@ -113,9 +113,6 @@ func (b *Broker) loop(ctx context.Context, name string, every time.Duration, rin
 	var said time.Time
 	for {
 		if err := round(ctx); err != nil && ctx.Err() == nil {
-			if domain.Is(err, domain.Denied) {
-				return err // the epoch is another's
-			}
 			if now := time.Now(); now.Sub(said) > time.Second {
 				slog.Warn("broker round failed", "loop", name, "error", err)
 				said = now

@@ -1,7 +1,9 @@
 package dbx
 
 import (
+	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/libtnb/sqlite"
@@ -13,7 +15,7 @@ import (
 var writers sync.Map
 
 func (db *DB) openSQLite(path string, _ Options) error {
-	dsn := "file:" + path + "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)" +
+	dsn := "file:" + strings.ReplaceAll(url.PathEscape(path), "%2F", "/") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)" +
 		"&_txlock=immediate&_timezone=UTC"
 	g, err := gorm.Open(sqlite.Open(dsn), gormConfig())
 	if err != nil {
