@@ -53,7 +53,7 @@ type Lease struct {
 // Take gets a node number under a fresh holder id and two connections of its
 // own. The tables must be there (migrate first). name is what people read: host
 // and role. Call Run soon: the row counts as frozen 3 s later. When every number
-// is taken it frees those of the dead first, for at most 10 s.
+// is taken it frees those of the dead and waits for them to rest, at most 90 s.
 func Take(ctx context.Context, url, name string) (*Lease, error) {
 	l := &Lease{
 		holder: uuid.NewString(), name: clip(name, 200),
@@ -79,7 +79,7 @@ func Take(ctx context.Context, url, name string) (*Lease, error) {
 }
 
 func (l *Lease) take(ctx context.Context) error {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(rest + 30*time.Second)
 	var w watch
 	for {
 		node, ok, err := claimNode(ctx, l.heart, l.holder, l.name)

@@ -238,3 +238,106 @@ func TestOnlyConnectionsOfThisServersLifeAreKilled(t *testing.T) {
 		until(t, 3*time.Second, "the connection is dead", func() bool { return conn.PingContext(t.Context()) != nil })
 	})
 }
+
+// While nobody can renew though everybody can look (a full disk, a read-only server), nobody is taken for frozen.
+func TestAnOutageCostsNoLease(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		url := dbtest.MariaDB(t)
+		a, b := running(t, url), running(t, url)
+		reader, err := dbx.Open(t.Context(), url, dbx.Options{Pool: 2}) // no hooks, so no need to be listed
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = reader.Close() }()
+		blocker, err := reader.SQL().Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = blocker.Close() }()
+		before := readRow(t, reader, a.Node()).Counter
+		if _, err := blocker.ExecContext(t.Context(), "LOCK TABLES lease READ"); err != nil {
+			t.Fatal(err)
+		}
+		held := time.Now()
+		until(t, 20*time.Second, "nobody renews for 6 s", func() bool { return time.Since(held) > 2*patience })
+		if now := readRow(t, reader, a.Node()).Counter; now > before+3 {
+			t.Fatalf("the counter went on from %d to %d: this was no outage", before, now)
+		}
+		if _, err := blocker.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Fatal(err)
+		}
+		back := time.Now()
+		for _, l := range []*Lease{a, b} {
+			until(t, 10*time.Second, "renewals go on", func() bool { return l.isLost() || readRow(t, reader, l.Node()).Counter > before+6 })
+			if l.isLost() {
+				t.Errorf("node %d lost its lease %v after the outage", l.Node(), time.Since(back))
+			}
+		}
+	})
+}
+
+func TestCloseKeepsTheRowWhileConnectionsAreOpen(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		url := dbtest.MariaDB(t)
+		watcher := running(t, url)
+		l, err := Take(t.Context(), url, "careless")
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := pool(t, url, l, 1)
+		if err := db.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(t.Context()); err == nil {
+			t.Fatal("the number was given up under an open pool")
+		}
+		if r := readRow(t, watcher.side, l.Node()); r.Holder != l.Holder() {
+			t.Fatalf("the row is %+v", r)
+		}
+		until(t, 6*time.Second, "the peer buries it", func() bool { return readRow(t, watcher.side, l.Node()).Holder == "" })
+	})
+}
+
+func TestTakeWaitsWhenEveryNumberIsTaken(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		db, err := dbx.Open(t.Context(), url, dbx.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		var rows [][]any
+		for node := range 1024 {
+			rows = append(rows, []any{node, "dead", "dead", 5, "", 0, 0})
+		}
+		cols := []string{"node", "holder", "name", "counter", "connections", "taken_at", "renewed_at"}
+		if err := db.Upsert(t.Context(), "lease", cols[:1], cols, "holder = NEW(holder)", rows); err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Exec(t.Context(), "UPDATE lease SET holder = '', renewed_at = "+db.NowSQL()+" WHERE node <> 1000") // they rest
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := make(chan *Lease, 1)
+		go func() {
+			l, err := Take(t.Context(), url, "patient")
+			if err != nil {
+				t.Error(err)
+			}
+			taken <- l
+		}()
+		until(t, 10*time.Second, "the dead one is freed", func() bool { return readRow(t, db, 1000).Holder == "" })
+		if _, err := db.Exec(t.Context(), "UPDATE lease SET renewed_at = renewed_at - 60000 WHERE node = 1000"); err != nil {
+			t.Fatal(err)
+		}
+		l := <-taken
+		if l == nil {
+			return
+		}
+		if l.Node() != 1000 {
+			t.Errorf("node %d, want the only free one", l.Node())
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -136,23 +137,19 @@ func TestFenceRace(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var writers sync.WaitGroup
 		var offices []*Office
-		var epochs [2]struct {
-			sync.Mutex
-			epoch int64
-		}
+		var epochs [2]atomic.Int64
 		var mu sync.Mutex
 		passed, refused := 0, 0
 		for i := range 2 {
 			l := running(t, url)
-			offices = append(offices, l.Office(Broker))
+			office := l.Office(Broker)
+			offices = append(offices, office)
 			db := pool(t, url, l, 3)
 			for range 3 {
 				writers.Go(func() {
 					for ctx.Err() == nil {
-						epochs[i].Lock()
-						epoch := epochs[i].epoch
-						epochs[i].Unlock()
-						err := raceOnce(t, db, offices[i], epoch)
+						epoch := epochs[i].Load()
+						err := raceOnce(t, db, office, epoch)
 						mu.Lock()
 						if err == nil {
 							passed++
@@ -178,9 +175,7 @@ func TestFenceRace(t *testing.T) {
 				epoch = s.Epoch + 1
 				return ok
 			})
-			epochs[turn%2].Lock()
-			epochs[turn%2].epoch = epoch
-			epochs[turn%2].Unlock()
+			epochs[turn%2].Store(epoch)
 			mu.Lock()
 			before := passed
 			mu.Unlock()
