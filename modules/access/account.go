@@ -176,6 +176,22 @@ func (a *Access) SetDisabled(ctx context.Context, name string, disabled bool) er
 	})
 }
 
+// ChangeAccount sets a new password and whether the account is disabled, each only
+// where it is given, both or none.
+func (a *Access) ChangeAccount(ctx context.Context, name string, password *string, disabled *bool) error {
+	return a.store.Tx(ctx, func(ctx context.Context) error {
+		if password != nil {
+			if err := a.SetPassword(ctx, name, *password); err != nil {
+				return err
+			}
+		}
+		if disabled != nil {
+			return a.SetDisabled(ctx, name, *disabled)
+		}
+		return nil
+	})
+}
+
 // SetProfile remembers the language and zone of the caller's own account; "" leaves
 // one as it is. Whoever calls has checked both.
 func (a *Access) SetProfile(ctx context.Context, language, timezone string) error {

@@ -134,9 +134,7 @@ func (r *Router) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	if f.retry > 0 {
-		c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retry.Seconds()))))
-	}
+	setRetry(c, f)
 	if err := r.writeFailure(c, sc, f, err); err != nil && ctx.Err() == nil {
 		r.logFault(c, err)
 	}
@@ -219,4 +217,32 @@ func cameFrom(c echo.Context) string {
 		return LocalPath(c.Request().URL.RequestURI())
 	}
 	return "/"
+}
+
+// Explain is for a handler that shows an error in a page of its own, such as the
+// form it came from: it sets Retry-After where that is known and gives the status
+// and the words in the reader's language. ok is false for what only the edge may
+// answer; return such an error.
+func Explain(c echo.Context, err error) (status int, text string, ok bool) {
+	f := translate(err, true)
+	if !f.own {
+		return 0, "", false
+	}
+	setRetry(c, f)
+	return f.status, Say(c.Request().Context(), err), true
+}
+
+func setRetry(c echo.Context, f failure) {
+	if f.retry > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retry.Seconds()))))
+	}
+}
+
+// FieldOf is the field that an error is about, "" for the whole.
+func FieldOf(err error) string {
+	var e *domain.Error
+	if errors.As(err, &e) {
+		return e.Field
+	}
+	return ""
 }

@@ -54,27 +54,42 @@ func digest(parts ...[]byte) string {
 // record of the caller's key, so that both are there or neither; with a key that
 // was answered before, that answer is sent again and effect does not run. effect
 // may run twice on a deadlock, so it has no effects outside the database but by
-// AfterCommit. An error of effect leaves nothing behind.
+// AfterCommit. An error of effect leaves nothing behind. A body that is Sealed is
+// kept without its secrets.
 func Once(c echo.Context, effect func(ctx context.Context) (status int, body any, err error)) error {
+	var first any
 	return once(c, func(ctx context.Context) (idem.Answer, error) {
 		status, body, err := effect(ctx)
 		if err != nil {
 			return idem.Answer{}, err
 		}
+		first = body
+		if s, ok := body.(Sealed); ok {
+			body = s.Sealed()
+		}
 		text, err := json.Marshal(body)
 		return idem.Answer{Status: status, Body: string(text)}, err
+	}, func(a idem.Answer) error {
+		if first != nil {
+			return c.JSON(a.Status, first)
+		}
+		return c.JSONBlob(a.Status, []byte(a.Body))
 	})
 }
+
+// Sealed is an answer with a secret that is told once. Sealed gives what is kept
+// and told to a repeated call.
+type Sealed interface{ Sealed() any }
 
 // OnceForm does the same for a form, which ends at location, a place within AX.
 func OnceForm(c echo.Context, effect func(ctx context.Context) (location string, err error)) error {
 	return once(c, func(ctx context.Context) (idem.Answer, error) {
 		location, err := effect(ctx)
 		return idem.Answer{Status: http.StatusSeeOther, Location: location}, err
-	})
+	}, func(a idem.Answer) error { return Redirect(c, a.Location) })
 }
 
-func once(c echo.Context, effect func(context.Context) (idem.Answer, error)) error {
+func once(c echo.Context, effect func(context.Context) (idem.Answer, error), answer func(idem.Answer) error) error {
 	ctx := c.Request().Context()
 	sc := scopeOf(ctx)
 	sc.onced = true
@@ -85,8 +100,5 @@ func once(c echo.Context, effect func(context.Context) (idem.Answer, error)) err
 	if replayed {
 		c.Response().Header().Set("Idempotency-Replayed", "true")
 	}
-	if a.Location != "" {
-		return Redirect(c, a.Location)
-	}
-	return c.JSONBlob(a.Status, []byte(a.Body))
+	return answer(a)
 }
