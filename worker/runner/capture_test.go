@@ -332,3 +332,68 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestNumbersStayTrueUnderAnyLimits writes lines that say their own number, in random pieces on two streams, under small
+// random limits. Every line that is kept must carry its own number, and everything must be accounted for.
+func TestNumbersStayTrueUnderAnyLimits(t *testing.T) {
+	dir := t.TempDir()
+	id := int64(0)
+	rapid.Check(t, func(rt *rapid.T) {
+		id++
+		s, err := OpenSpool(filepath.Join(dir, fmt.Sprint(id)), Limits{
+			Head: rapid.IntRange(1, 600).Draw(rt, "head"), Tail: rapid.IntRange(4, 600).Draw(rt, "tail"),
+			Line: rapid.IntRange(64, 100).Draw(rt, "line")})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		c := s.Create(id)
+		begun, written := writeNumbered(rt, c)
+		c.Finish(t0)
+		lines := readAll(t, c, rapid.IntRange(1, 40).Draw(rt, "batch"))
+		seen, last := int64(0), [streams]Line{}
+		for _, l := range lines {
+			last[l.Stream] = l
+		}
+		for _, l := range lines {
+			text := l.Text
+			if l == last[l.Stream] {
+				text = strings.TrimRight(text, "\uFFFD") // the output itself may end within a character
+			}
+			if want := fmt.Sprintf("%d€", l.N); l.DroppedBytes == 0 && !l.Cont && !strings.HasPrefix(text, want) && !strings.HasPrefix(want, text) {
+				rt.Fatalf("line %d reads %q", l.N, l.Text)
+			}
+			if strings.Contains(text, "\uFFFD") {
+				rt.Fatalf("line %d lost half a character: %q", l.N, l.Text)
+			}
+			seen = max(seen, l.N)
+		}
+		st := c.Stats()
+		if st.Lines != begun || st.Bytes != written || seen > begun {
+			rt.Fatalf("stats %+v, seen up to %d; begun %d, written %d", st, seen, begun, written)
+		}
+		again, err := s.Reopen(id)
+		if written > 0 && (err != nil || texts(readAll(t, again, 50)) != texts(lines) || again.Stats() != st) {
+			rt.Fatalf("reopened differently: %v, %+v, want %+v", err, again.Stats(), st)
+		}
+	})
+}
+
+// writeNumbered writes random pieces of lines and returns how many lines it began and how many bytes it wrote.
+func writeNumbered(rt *rapid.T, c *Capture) (begun, written int64) {
+	var rest [streams]string // of the line that a stream is in the middle of
+	for range rapid.IntRange(0, 120).Draw(rt, "writes") {
+		s := Stream(rapid.IntRange(1, 2).Draw(rt, "stream"))
+		if rest[s] == "" {
+			begun++
+			rest[s] = fmt.Sprintf("%d€%s\n", begun, strings.Repeat("日x", rapid.IntRange(0, 40).Draw(rt, "length")))
+		}
+		n := len(rest[s])
+		if rapid.Bool().Draw(rt, "partly") {
+			n = rapid.IntRange(1, n).Draw(rt, "n")
+		}
+		c.Write(s, t0, []byte(rest[s][:n]))
+		written += int64(n)
+		rest[s] = rest[s][n:]
+	}
+	return begun, written
+}

@@ -37,6 +37,7 @@ type assembler struct {
 type openLine struct {
 	n    int64
 	cont bool
+	torn int // up to so many bytes at its start may be the end of a character whose start was not kept
 	buf  []byte
 	at   time.Time
 }
@@ -45,7 +46,7 @@ type openLine struct {
 func (a *assembler) resume(c count) {
 	a.next = c.next
 	for s := range a.open {
-		a.open[s] = openLine{n: c.open[s], cont: c.open[s] != 0}
+		a.open[s] = openLine{n: c.open[s], cont: c.open[s] != 0, torn: utf8.UTFMax - 1}
 	}
 }
 
@@ -73,6 +74,12 @@ func (a *assembler) feed(s Stream, at time.Time, p []byte) {
 // grow adds to the open line, forgets what a carriage return overwrote and emits full pieces.
 func (a *assembler) grow(s Stream, p []byte) {
 	o := &a.open[s]
+	for ; o.torn > 0 && len(p) > 0 && !utf8.RuneStart(p[0]); o.torn-- {
+		p = p[1:]
+	}
+	if len(p) > 0 {
+		o.torn = 0
+	}
 	o.buf = append(o.buf, p...)
 	if bytes.IndexByte(o.buf, '\r') >= 0 {
 		o.buf = append(o.buf[:0], lastState(o.buf)...)

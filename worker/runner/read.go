@@ -139,7 +139,9 @@ func (c *Capture) nextPart(r *reader, l layout) {
 	if r.part > 1 {
 		return
 	}
-	r.asm.finish()
+	for stream := range r.asm.open {
+		r.asm.flush(Stream(stream))
+	}
 	if start := l.parts[1].start; start.bytes > l.headEnd.bytes {
 		lines, raw := start.next-l.headEnd.next, start.bytes-l.headEnd.bytes
 		r.asm.emit(Line{N: l.headEnd.next, Stream: Sys, At: r.last, Text: droppedNote(lines, raw),
