@@ -1,0 +1,206 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/axsched/ax/worker/journal"
+	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/runner"
+	"github.com/axsched/ax/worker/types"
+)
+
+// unrenewedLimit is how long a task with on_worker_lost: wait may run without an answered heartbeat.
+const unrenewedLimit = 30 * time.Second
+
+// grant starts the attempts that the center granted, or reports why not.
+func (n *Node) grant(as []*attempt) {
+	now := n.cfg.Now()
+	for _, a := range as {
+		n.meter.grants.Inc()
+		e := n.types[a.task.ExecType]
+		if why := n.unable(a, e, now); why != "" {
+			n.mu.Lock()
+			ours := n.book.end(a)
+			n.mu.Unlock()
+			if ours {
+				n.hand(func() { n.finish(a, unstarted(a, protocol.OutcomeRefused, why, now)) })
+			}
+			continue
+		}
+		if e.Describe().Threadless {
+			n.hand(func() { n.execute(a, e) })
+			continue
+		}
+		n.hands.Add(1) // until a thread has dealt with it
+		n.lanes[a.lane].push(a)
+	}
+}
+
+// hand runs fn beside the caller, as something that the node's end waits for.
+func (n *Node) hand(fn func()) {
+	n.hands.Add(1)
+	go func() {
+		defer n.hands.Add(-1)
+		fn()
+	}()
+}
+
+// unable says why a granted attempt cannot be run here, or nothing.
+func (n *Node) unable(a *attempt, e types.Executor, now time.Time) string {
+	if e == nil {
+		return fmt.Sprintf("this worker has no executor of type %q", a.task.ExecType)
+	}
+	if n.stopping.Load() {
+		return "not started: " + runner.ErrShutdown.Error()
+	}
+	if n.lanes[a.lane] == nil {
+		return fmt.Sprintf("this worker does not serve lane %q", a.lane)
+	}
+	return early(a.task, now)
+}
+
+// thread runs the attempts of one lane, one after the other, until the lane is shut.
+func (n *Node) thread(name string, l *lane) {
+	busy := n.meter.busy.WithLabelValues(name)
+	for a := l.pop(); a != nil; a = l.pop() {
+		busy.Inc()
+		n.execute(a, n.types[a.task.ExecType])
+		busy.Dec()
+		n.hands.Add(-1)
+	}
+}
+
+// execute takes an attempt from its grant to its outcome: journal, start, journal, report.
+func (n *Node) execute(a *attempt, e types.Executor) {
+	n.mu.Lock()
+	ok := n.book.begin(a)
+	n.mu.Unlock()
+	if !ok {
+		return // killed or handed back while it waited
+	}
+	if n.cutOff(a) {
+		a.cancel(runner.ErrLost)
+	}
+	start := n.cfg.Now()
+	if err := n.wal.Started(journal.Start{Attempt: a.id, At: start}); err != nil {
+		n.fail(fmt.Errorf("the journal takes no more: %w", err))
+		return // not started; the center settles it when this worker is gone
+	}
+	n.meter.starts.Inc()
+	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
+	out := n.spool.Create(a.id)
+	feed := n.logs.open(out)
+	res := n.run(a, e, start, out)
+	out.Finish(n.cfg.Now())
+	feed.finish()
+	n.finish(a, report(a, start, res, out.Stats()))
+	a.cancel(nil)
+}
+
+// run calls the executor. A panic in it is the task's failure, not the worker's end.
+func (n *Node) run(a *attempt, e types.Executor, start time.Time, out *runner.Capture) (o types.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			n.log.Error("executor panicked", "type", e.Type(), "attempt", a.id, "panic", p, "stack", string(debug.Stack()))
+			o = types.Failure(n.cfg.Now(), fmt.Sprintf("the executor of type %q panicked: %v", e.Type(), p))
+		}
+	}()
+	return e.Run(a.ctx, taskOf(a.task, start), out)
+}
+
+func taskOf(t protocol.Task, start time.Time) types.Task {
+	out := types.Task{Attempt: t.Attempt, Ordinal: t.Ordinal, TraceID: t.TraceID, Project: t.Project, JobName: t.TaskName,
+		BizDate: t.BizDate, Exec: t.Exec, Env: t.Env, Params: t.Params}
+	if t.Expected != 0 {
+		out.ExpectedAt = time.UnixMilli(t.Expected)
+	}
+	if t.Timeout > 0 {
+		out.Deadline = start.Add(time.Duration(t.Timeout) * time.Millisecond)
+	}
+	if t.OnLost == protocol.OnLostWait {
+		out.Unrenewed = unrenewedLimit
+	}
+	return out
+}
+
+// cutOff says that the attempt must not run because the center may have given it up: no heartbeat was answered in time.
+func (n *Node) cutOff(a *attempt) bool {
+	return a.task.OnLost == protocol.OnLostWait && n.silence() > unrenewedLimit
+}
+
+// silence is how long ago the last answered heartbeat was sent.
+func (n *Node) silence() time.Duration { return n.cfg.Boot() - time.Duration(n.answered.Load()) }
+
+// finish journals an outcome and hands it to the outbox. The attempt's phase is ended from here on, if it was not.
+func (n *Node) finish(a *attempt, r protocol.Report) {
+	body := encode(r)
+	at := n.cfg.Now()
+	if err := n.wal.Ended(journal.Outcome{Attempt: a.id, At: at, Body: body}); err != nil {
+		n.fail(fmt.Errorf("the journal takes no more: %w", err))
+		return // unreported on purpose: what is not journalled is settled as lost at the next boot
+	}
+	n.mu.Lock()
+	n.book.end(a)
+	if r.Started != 0 {
+		n.mean.add(at, time.Duration(r.Finished-r.Started)*time.Millisecond)
+	}
+	n.mu.Unlock()
+	n.meter.outcomes.WithLabelValues(r.Outcome).Inc()
+	n.out.add(r)
+}
+
+// outcomeOf is what is reported for an attempt that was ended for this reason before it started.
+func outcomeOf(cause error) string {
+	switch {
+	case errors.Is(cause, runner.ErrShutdown):
+		return protocol.OutcomeRefused
+	case errors.Is(cause, runner.ErrLost):
+		return protocol.OutcomeWorkerLost
+	default:
+		return protocol.OutcomeKilled
+	}
+}
+
+// unstarted is the report of an attempt that never ran.
+func unstarted(a *attempt, outcome, message string, now time.Time) protocol.Report {
+	return protocol.Report{Attempt: a.id, Outcome: outcome, Message: runner.CleanMessage(message), Finished: now.UnixMilli()}
+}
+
+// report is what the center is told about a run.
+func report(a *attempt, start time.Time, o types.Outcome, s runner.Stats) protocol.Report {
+	r := protocol.Report{Attempt: a.id, Message: o.Run.Message, Result: o.Result, LogLines: s.Lines,
+		Started: start.UnixMilli(), Finished: max(o.Run.FinishedAt.UnixMilli(), start.UnixMilli())}
+	if o.Run.StartedAt.IsZero() && o.Run.Outcome != runner.Failed {
+		r.Started = 0 // ended between the grant and the start
+	}
+	if o.Run.ExitCode >= 0 {
+		code := o.Run.ExitCode
+		r.ExitCode = &code
+	}
+	switch o.Run.Outcome {
+	case runner.Success:
+		r.Outcome = protocol.OutcomeSuccess
+	case runner.Timeout:
+		r.Outcome = protocol.OutcomeTimeout
+	case runner.Killed:
+		r.Outcome = protocol.OutcomeKilled
+	case runner.Lost:
+		r.Outcome = protocol.OutcomeWorkerLost
+	case runner.Shutdown:
+		r.Outcome, r.Message = protocol.OutcomeRefused, runner.CleanMessage("worker stopped; "+o.Run.Message)
+	default:
+		r.Outcome = protocol.OutcomeError
+	}
+	return r
+}
+
+// killCause is the reason that a killed task's message shows.
+func killCause(reason string) error {
+	if reason == "" {
+		return runner.ErrKilled
+	}
+	return fmt.Errorf("%w: %s", runner.ErrKilled, reason)
+}

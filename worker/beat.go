@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/runner"
+	"github.com/axsched/ax/worker/transport"
+)
+
+const (
+	beatEvery = time.Second
+	beatLimit = 2 * time.Second
+	// clockTrip is the longest round trip whose middle still says something about clocks.
+	clockTrip = time.Second
+)
+
+// takeName writes the first heartbeat. It waits for a Redis that is away, and refuses a name that is held.
+func (n *Node) takeName(ctx context.Context) error {
+	for told := false; ctx.Err() == nil; pause(ctx, beatEvery) {
+		b, err := n.beat(ctx)
+		if err != nil {
+			if !told {
+				n.log.Warn("waiting for Redis before taking work", "err", err)
+				told = true
+			}
+			continue
+		}
+		if b.Holder == "" {
+			return nil
+		}
+		return n.heldBy(b)
+	}
+	return nil
+}
+
+// heldBy says who has the name and what to do.
+func (n *Node) heldBy(b transport.Beaten) error {
+	uid, rest, _ := strings.Cut(b.Holder, " ")
+	boot, stamp, _ := strings.Cut(rest, " ")
+	if uid == n.uid {
+		return fmt.Errorf("%w: %q runs as boot %s of this same data directory (this is boot %d); two copies of one --data "+
+			"are in use: give this one a directory of its own", ErrNameHeld, n.name, boot, n.boot)
+	}
+	ago := "lately"
+	if ms, err := strconv.ParseInt(stamp, 10, 64); err == nil {
+		ago = b.Clock.Sub(time.UnixMilli(ms)).Round(100*time.Millisecond).String() + " ago"
+	}
+	return fmt.Errorf("%w: %q is used by another data directory, last heard %s; choose another worker.name, or wait %s "+
+		"if that worker is gone", ErrNameHeld, n.name, ago, n.cfg.LostAfter)
+}
+
+// beatLoop sends a heartbeat each second, and at once when the state changes.
+func (n *Node) beatLoop(ctx context.Context) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.beatNow:
+		case <-tick.C:
+		}
+		b, err := n.beat(ctx)
+		if err == nil && b.Holder != "" {
+			n.fail(fmt.Errorf("%w: %q is now held by %q; its tasks here are killed", ErrReplaced, n.name, b.Holder))
+			return
+		}
+		if n.silence() > unrenewedLimit {
+			n.cancelRunning(runner.ErrLost, n.cutOff)
+		}
+	}
+}
+
+// beat sends one heartbeat and takes the clocks' difference from it: Redis' clock against the middle of the trip.
+func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
+	ctx, cancel := context.WithTimeout(ctx, beatLimit)
+	defer cancel()
+	hb := n.heartbeat()
+	sent, wall := n.cfg.Boot(), n.cfg.Now()
+	b, err := n.link.Beat(ctx, hb, n.cfg.LostAfter)
+	if err != nil {
+		n.meter.beatErrors.Inc()
+		return b, err
+	}
+	if trip := n.cfg.Boot() - sent; trip <= clockTrip {
+		skew := wall.Add(trip / 2).Sub(b.Clock)
+		if was := time.Duration(n.skew.Swap(int64(skew))); unfit(was, false) != unfit(skew, false) && unfit(was, false) == "" {
+			n.log.Error("refusing work: " + unfit(skew, false) + "; set the clock of this machine or of Redis' right")
+		}
+	}
+	if b.Holder == "" {
+		n.answered.Store(int64(sent))
+		n.runner.Renewed(sent)
+	}
+	return b, nil
+}
+
+func (n *Node) heartbeat() protocol.Heartbeat {
+	n.mu.Lock()
+	held, run, meanMs := n.book.held(), n.book.count[running], n.mean.of(n.cfg.Now()).Milliseconds()
+	n.mu.Unlock()
+	state := protocol.WorkerAvailable
+	if n.draining() {
+		state = protocol.WorkerDraining
+	}
+	return protocol.Heartbeat{Name: n.name, UID: n.uid, Boot: n.boot, Seq: n.meter.beats.Add(1), State: state,
+		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Tags: n.cfg.Tags, Lanes: n.cfg.Lanes,
+		Cores: runtime.NumCPU(), Running: run, MeanMs: meanMs, SkewMs: time.Duration(n.skew.Load()).Milliseconds(),
+		Started: n.began.UnixMilli(), Held: held}
+}
+
+// setDrain follows the center's wish.
+func (n *Node) setDrain(on bool) {
+	if n.drained.Swap(on) == on {
+		return
+	}
+	n.log.Info("drain", "on", on)
+	if on {
+		n.mu.Lock()
+		ids := n.book.handBack()
+		n.mu.Unlock()
+		if len(ids) > 0 {
+			n.up.refuse(protocol.Refuse{IDs: ids, Reason: unfit(0, true)})
+		}
+	}
+	select {
+	case n.beatNow <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,320 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/axsched/ax/worker/journal"
+	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/runner"
+	"github.com/axsched/ax/worker/transport"
+	"github.com/axsched/ax/worker/types"
+)
+
+// Node is one worker. Open one, Run it once; Status and Handler may be used at any time by anybody.
+type Node struct {
+	cfg    Config
+	link   *transport.Link
+	log    *slog.Logger
+	name   string
+	uid    string
+	boot   int64
+	host   string
+	ip     string
+	began  time.Time
+	types  map[string]types.Executor
+	runner *runner.Runner
+	spool  *runner.Spool
+	wal    *journal.Journal
+	lanes  map[string]*lane
+	up     *uplink
+	out    *outbox
+	logs   *feeds
+	meter  *meter
+	hands  atomic.Int64 // how many hold a granted attempt: threads, their queues, and what runs beside them
+
+	mu   sync.Mutex
+	book *book
+	mean mean
+
+	// Of the heartbeat, on the boot clock; 0 before the first answer.
+	answered atomic.Int64
+	skew     atomic.Int64 // its clock minus Redis' clock
+	drained  atomic.Bool  // asked for by the center
+	stopping atomic.Bool
+	beatNow  chan struct{}
+	fatal    chan error // capacity 1: why the node cannot go on
+}
+
+// Open takes the data directory, kills what an earlier life left running, settles its journal and builds the executors.
+// Nothing is received before Run. The error says what is in the way.
+func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.Executor) (*Node, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	wal, left, err := journal.Open(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{cfg: cfg, link: link, log: cfg.Log, wal: wal, uid: left.UID, boot: left.Boot, host: hostName(), ip: ownIP(),
+		began: cfg.Now(), types: map[string]types.Executor{}, lanes: map[string]*lane{}, book: newBook(),
+		beatNow: make(chan struct{}, 1), fatal: make(chan error, 1)}
+	if err := n.prepare(left, build); err != nil {
+		_ = wal.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *Node) prepare(left *journal.State, build func(*runner.Runner) []types.Executor) (err error) {
+	if n.name, err = settleName(n.cfg.Name, n.cfg.Data, n.uid); err != nil {
+		return err
+	}
+	n.log = n.log.With("worker", n.name, "boot", n.boot)
+	for _, note := range left.Notes {
+		n.log.Warn(note)
+	}
+	for name, threads := range n.cfg.Lanes {
+		n.lanes[name] = newLane(threads)
+	}
+	n.up, n.out, n.logs, n.meter = newUplink(n), newOutbox(n), newFeeds(n), newMeter(n)
+	if n.spool, err = runner.OpenSpool(filepath.Join(n.cfg.Data, "logs"), runner.Limits{}); err != nil {
+		return err
+	}
+	marker := runner.Marker{UID: n.uid, Boot: n.boot}
+	if killed, err := runner.KillMarked(marker, killLimit); err != nil {
+		return err
+	} else if killed > 0 {
+		n.log.Warn("killed processes that an earlier life of this worker left behind", "processes", killed)
+	}
+	if err := n.settle(left); err != nil {
+		return err
+	}
+	if n.runner, err = runner.New(runner.Config{Marker: marker, Watchdog: n.cfg.Watchdog, Log: n.log}); err != nil {
+		return err
+	}
+	for _, e := range build(n.runner) {
+		n.types[e.Type()] = e
+	}
+	return nil
+}
+
+// killLimit is how long processes of an earlier life may take to die.
+const killLimit = 10 * time.Second
+
+// Name, UID and Boot are how the center knows this worker.
+func (n *Node) Name() string { return n.name }
+
+// UID is the data directory's, for ever.
+func (n *Node) UID() string { return n.uid }
+
+// Boot counts the lives of the data directory, from 1.
+func (n *Node) Boot() int64 { return n.boot }
+
+// ErrNameHeld is wrapped by Run's error when another live worker has this one's name.
+var ErrNameHeld = errors.New("the worker's name is held by another live worker")
+
+// ErrReplaced is wrapped by Run's error when another worker took the name while this one was cut off.
+var ErrReplaced = errors.New("another worker took this one's name")
+
+// Run works until ctx ends, then drains: it hands back what has not started, gives what runs the grace to end, kills
+// the rest and hands that back too, waits a little for the center to confirm the outcomes, and leaves. It returns nil
+// then. It returns early with the reason when the worker must not go on.
+func (n *Node) Run(ctx context.Context) error {
+	defer n.close()
+	if err := n.takeName(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer end()
+	for _, loop := range []func(context.Context){n.beatLoop, n.inboxLoop, n.claimLoop, n.up.run, n.out.run, n.logs.run} {
+		loops.Go(func() { loop(life) })
+	}
+	for name, l := range n.lanes {
+		for range l.threads {
+			loops.Go(func() { n.thread(name, l) })
+		}
+	}
+	hearing, deaf := context.WithCancel(life)
+	defer deaf()
+	heard := make(chan error, 1)
+	go func() { heard <- n.meter.receiver.Run(hearing) }()
+	n.log.Info("worker takes work", "lanes", n.cfg.Lanes, "types", sortedKeys(n.types), "tags", n.cfg.Tags)
+	err := n.wait(ctx, heard)
+	n.stopping.Store(true)
+	deaf()
+	n.windDown(life, err)
+	for _, l := range n.lanes {
+		l.shut()
+	}
+	return err
+}
+
+// wait returns when the worker is to stop: nil when it was asked to, else why it must.
+func (n *Node) wait(ctx context.Context, heard <-chan error) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-n.fatal:
+		return err
+	case err := <-heard:
+		return fmt.Errorf("receiving ended: %w", err)
+	}
+}
+
+// fail makes the node stop with err; the first one counts.
+func (n *Node) fail(err error) {
+	select {
+	case n.fatal <- err:
+		n.log.Error("worker stops", "err", err)
+	default:
+	}
+}
+
+// windDown ends the life of what this node has in hand, for a stop or because it must not go on.
+func (n *Node) windDown(life context.Context, why error) {
+	cause := runner.ErrShutdown
+	if why != nil {
+		cause = runner.ErrLost
+	}
+	n.returnUnstarted(cause)
+	if why == nil {
+		n.log.Info("worker drains", "running", n.running(), "grace", n.cfg.Grace)
+		n.waitFor(n.cfg.Grace, func() bool { return n.hands.Load() == 0 })
+	}
+	n.waitFor(never, func() bool { // a kill that takes long is waited for: nothing may outlive the worker unseen
+		n.returnUnstarted(cause)
+		n.cancelRunning(cause, func(*attempt) bool { return true })
+		return n.hands.Load() == 0
+	})
+	n.waitFor(confirmWait, func() bool { return n.out.len() == 0 && n.logs.shipped() })
+	if errors.Is(why, ErrReplaced) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(life, leaveLimit)
+	defer cancel()
+	if err := n.link.Leave(ctx, n.name, n.uid, n.boot); err != nil {
+		n.log.Warn("left without a word: the center will notice by the missing heartbeat", "err", err)
+	}
+}
+
+const (
+	confirmWait = 3 * time.Second
+	leaveLimit  = time.Second
+	never       = time.Duration(1<<62 - 1)
+)
+
+// cancelRunning ends those running attempts that which picks.
+func (n *Node) cancelRunning(cause error, which func(*attempt) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, a := range n.book.in(running) {
+		if which(a) {
+			a.cancel(cause)
+		}
+	}
+}
+
+// waitFor returns when done says so or limit has passed.
+func (n *Node) waitFor(limit time.Duration, done func() bool) {
+	const look = 10 * time.Millisecond
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for start := n.cfg.Boot(); !done() && n.cfg.Boot()-start < limit; {
+		<-tick.C
+	}
+}
+
+// returnUnstarted gives back what has not been started: claimed attempts ungranted, granted ones with a report.
+func (n *Node) returnUnstarted(cause error) {
+	n.mu.Lock()
+	ids := n.book.handBack()
+	waiting := n.book.in(queued)
+	for _, a := range waiting {
+		n.book.end(a)
+	}
+	n.mu.Unlock()
+	if len(ids) > 0 {
+		n.up.refuse(protocol.Refuse{IDs: ids, Reason: unfit(0, true)})
+	}
+	for _, a := range waiting {
+		n.finish(a, unstarted(a, outcomeOf(cause), "not started: "+cause.Error(), n.cfg.Now()))
+	}
+}
+
+// close frees what Open took. Loops and tasks have ended.
+func (n *Node) close() {
+	if err := n.runner.Close(); err != nil {
+		n.log.Warn("closing the watchdog", "err", err)
+	}
+	if err := n.wal.Close(); err != nil {
+		n.log.Warn("closing the journal", "err", err)
+	}
+}
+
+// receive takes a message from the queue.
+func (n *Node) receive(lane string, m protocol.Message) {
+	n.meter.messages.Inc()
+	if why := unfit(time.Duration(n.skew.Load()), n.draining()); why != "" {
+		n.up.refuse(protocol.Refuse{IDs: m.IDs, Reason: why})
+		return
+	}
+	n.mu.Lock()
+	fresh := n.book.receive(lane, m, n.cfg.Boot())
+	n.mu.Unlock()
+	if fresh {
+		n.up.nudge()
+	}
+}
+
+func (n *Node) draining() bool { return n.stopping.Load() || n.drained.Load() }
+
+func (n *Node) running() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.book.count[running]
+}
+
+// claimLoop wakes the uplink while claims wait for their repetition.
+func (n *Node) claimLoop(ctx context.Context) {
+	const look = 50 * time.Millisecond
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			n.mu.Lock()
+			open := len(n.book.messages)
+			n.mu.Unlock()
+			if open > 0 {
+				n.up.nudge()
+			}
+		}
+	}
+}
+
+// newNonce makes a word that no other claim has.
+func newNonce() string { return rand.Text() }
+
+// encode turns a report into the journal's body; it cannot fail, as every field can be written.
+func encode(r protocol.Report) []byte {
+	body, err := json.Marshal(r)
+	if err != nil { // a result that is no JSON: the outcome matters more
+		r.Result = nil
+		body, _ = json.Marshal(r)
+	}
+	return body
+}

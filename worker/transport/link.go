@@ -1,0 +1,57 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// Link is a worker's connection to the center, for any number of goroutines. The clients are its owner's to close.
+type Link struct {
+	// Transport carries queues and streams, Registry the heartbeats; they may be the same.
+	Transport, Registry redis.UniversalClient
+	// Embedded says that both are inside this process.
+	Embedded bool
+	Log      *slog.Logger // nil discards
+}
+
+// Ready asks both servers whether they can be relied on (see Check).
+func (l *Link) Ready(ctx context.Context) error {
+	if l.Embedded {
+		return nil
+	}
+	if err := Check(ctx, l.Transport); err != nil || l.Registry == l.Transport {
+		return err
+	}
+	return Check(ctx, l.Registry)
+}
+
+// Beat writes a heartbeat (see the function Beat).
+func (l *Link) Beat(ctx context.Context, hb protocol.Heartbeat, lostAfter time.Duration) (Beaten, error) {
+	return Beat(ctx, l.Registry, hb, lostAfter)
+}
+
+// Leave takes the worker off the registry and its empty queues and inbox away. What a queue still holds is lost, and
+// comes back by the center's own deadlines.
+func (l *Link) Leave(ctx context.Context, name, uid string, boot int64) error {
+	return errors.Join(Leave(ctx, l.Registry, name, uid, boot), Forget(ctx, l.Transport, name, boot))
+}
+
+// Write appends entries to streams (see the function Write).
+func (l *Link) Write(ctx context.Context, entries ...Entry) error {
+	return Write(ctx, l.Transport, entries...)
+}
+
+// Inbox reads the inbox of one boot.
+func (l *Link) Inbox(worker string, boot int64) *Inbox { return NewInbox(l.Transport, worker, boot) }
+
+// Receiver takes messages for one boot; see Receiver for handle.
+func (l *Link) Receiver(worker string, boot int64, lanes []string, handle func(string, protocol.Message)) *Receiver {
+	return &Receiver{Client: l.Transport, Worker: worker, Boot: boot, Lanes: lanes, Embedded: l.Embedded,
+		Handle: handle, Log: l.Log}
+}
