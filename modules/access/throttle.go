@@ -27,7 +27,7 @@ func newThrottle() *throttle { return &throttle{tries: map[string][]time.Time{}}
 func (t *throttle) try(name, remote string, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	byName, byRemote := "n:"+name, "r:"+remote
+	byName, byRemote := nameKey(name), "r:"+remote
 	wait := max(t.wait(byName, nameTries, now), t.wait(byRemote, remoteTries, now))
 	if wait > 0 {
 		return wait
@@ -73,8 +73,11 @@ func (t *throttle) forget(now time.Time) {
 func (t *throttle) clear(name, remote string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.tries, "n:"+name)
+	delete(t.tries, nameKey(name))
 	if all := t.tries["r:"+remote]; len(all) > 0 {
 		t.tries["r:"+remote] = all[:len(all)-1]
 	}
 }
+
+// nameKey is bounded: no account has a longer name, but a guess may.
+func nameKey(name string) string { return "n:" + name[:min(len(name), 64)] }

@@ -66,6 +66,12 @@
 //		})
 //	}
 //
+// More: Can asks whether to offer a button; Explain gives status and words for a
+// handler that shows an error in its own form; WithProblems adds a list to an API
+// error; Cursor, ReadCursor and Limit page by key; ParamID, Form and Body read;
+// Redirect and LocalPath keep people within AX; Assets serves static. Programs
+// whose User-Agent begins with "ax/" are audited as cli, other tokens as api.
+//
 // Rules that hold for every route without a handler's help: unknown callers get
 // 401 or the login page; a caller who has the route's action in no project gets
 // 403; changes by browsers need the CSRF token (hidden input "csrf" or header

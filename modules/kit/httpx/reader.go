@@ -85,6 +85,14 @@ func Shell(c echo.Context) layout.Shell {
 		Path: c.Request().URL.RequestURI(), Environment: o.Environment, Version: o.Version,
 		User: layout.User{Name: sc.caller.Name}, Zones: offeredZones(i18n.Zone(ctx).String()),
 	}
+	if o.Nav != nil {
+		s.Nav = []layout.NavItem{}
+	}
+	for _, n := range o.Nav {
+		if !Visible(ctx, n.Action).Empty() {
+			s.Nav = append(s.Nav, layout.NavItem{Page: n.Page, URL: n.URL})
+		}
+	}
 	if o.Degraded != nil {
 		s.Degraded = o.Degraded(ctx)
 	}

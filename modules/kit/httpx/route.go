@@ -61,8 +61,17 @@ type Options struct {
 	Secure         bool             // cookies are Secure whatever the connection looks like
 	KeepAlive      time.Duration    // between comments of a stream; 0 = 15 s
 	Lifetime       time.Duration    // longest life of a session; 0 = 7 days
+	Nav            []NavEntry       // the navigation; nil = every page that the frame knows
 	// Degraded names the parts that are away, for the top of every page; nil = none.
 	Degraded func(ctx context.Context) []layout.Notice
+}
+
+// NavEntry is an entry of the navigation, shown to whoever may do its action in
+// some project. Page is one of layout.NavItem's names.
+type NavEntry struct {
+	Page   string
+	URL    string
+	Action domain.Action
 }
 
 // Router is the table of routes and the rules round them. It is an http.Handler.

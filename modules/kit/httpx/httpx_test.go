@@ -1,0 +1,533 @@
+package httpx_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/idem"
+)
+
+// ports stands for everything behind the edge. The account 1 with token "good" may
+// do job.read in project 7; a session's token is its account's number.
+type ports struct {
+	mu      sync.Mutex
+	revoked bool
+	err     error
+	denied  []string
+}
+
+func (p *ports) Allowed(_ context.Context, account, project domain.ID, action domain.Action) bool {
+	return account == 1 && project == 7 && (action == domain.ActJobRead || action == domain.ActProjectRead)
+}
+
+func (p *ports) Visible(_ context.Context, account domain.ID, action domain.Action) domain.ProjectSet {
+	if p.Allowed(context.Background(), account, 7, action) {
+		return domain.ProjectSet{IDs: []domain.ID{7}}
+	}
+	return domain.ProjectSet{}
+}
+
+func (p *ports) Known(a domain.Action) bool {
+	return a == domain.ActJobRead || a == domain.ActJobWrite || a == domain.ActProjectRead
+}
+
+func (p *ports) set(revoked bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.revoked, p.err = revoked, err
+}
+
+func (p *ports) Account(context.Context, domain.ID) (domain.Principal, error) {
+	return domain.Principal{}, domain.Fail(domain.Unauthentic, "no accounts here")
+}
+
+func (p *ports) Bearer(_ context.Context, secret string) (domain.Principal, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return domain.Principal{}, p.err
+	}
+	if secret != "good" || p.revoked {
+		return domain.Principal{}, domain.Fail(domain.Unauthentic, "no such token")
+	}
+	return domain.Principal{ID: 1, Name: "ann", Kind: domain.PrincipalToken}, nil
+}
+
+func (p *ports) FindCtx(context.Context, string) ([]byte, bool, error) { return nil, false, nil }
+
+func (p *ports) CommitCtx(context.Context, string, []byte, time.Time) error { return nil }
+
+func (p *ports) DeleteCtx(context.Context, string) error { return nil }
+
+func (p *ports) Once(ctx context.Context, _ idem.Key, effect func(context.Context) (idem.Answer, error)) (idem.Answer, bool, error) {
+	a, err := effect(ctx)
+	return a, false, err
+}
+
+func (p *ports) Denied(_ context.Context, project domain.ID, action domain.Action, object string) error {
+	p.denied = append(p.denied, project.String()+" "+string(action)+" "+object)
+	return nil
+}
+
+// logs collects what was logged.
+type logs struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+type edge struct {
+	ports  *ports
+	router *httpx.Router
+	log    *logs
+	url    string
+}
+
+func newEdge(t *testing.T, routes ...httpx.Route) *edge {
+	t.Helper()
+	e := &edge{ports: &ports{}, log: &logs{}}
+	var err error
+	e.router, err = httpx.New(httpx.Options{Policy: e.ports, Identity: e.ports, Sessions: e.ports, Ledger: e.ports, Denials: e.ports,
+		Log: slog.New(slog.NewJSONHandler(e.log, nil)), KeepAlive: 10 * time.Millisecond, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.router.Add(routes...); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(e.router)
+	t.Cleanup(srv.Close)
+	e.url = srv.URL
+	return e
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (e *edge) do(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, e.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, string(b)}
+}
+
+type failure struct {
+	Error struct {
+		Kind, Message, Field, Hint, RequestID string
+		Problems                              []map[string]any
+	}
+}
+
+func (a answer) failure(t *testing.T) failure {
+	t.Helper()
+	var f failure
+	if err := json.Unmarshal([]byte(a.body), &f); err != nil {
+		t.Fatalf("%d %q is no API error: %v", a.status, a.body, err)
+	}
+	return f
+}
+
+var bearer = []string{"Authorization", "Bearer good"}
+
+func ok(c echo.Context) error { return c.String(http.StatusOK, "fine") }
+
+func TestARouteCannotBeWithoutAPolicyCheck(t *testing.T) {
+	e := newEdge(t)
+	good := httpx.Route{Method: "GET", Path: "/a", Action: domain.ActJobRead, Handler: ok}
+	for name, change := range map[string]func(*httpx.Route){
+		"no action":            func(r *httpx.Route) { r.Action = "" },
+		"misspelt action":      func(r *httpx.Route) { r.Action = "job.reed" },
+		"no method":            func(r *httpx.Route) { r.Method = "" },
+		"no path":              func(r *httpx.Route) { r.Path = "" },
+		"no handler":           func(r *httpx.Route) { r.Handler = nil },
+		"bare with an action":  func(r *httpx.Route) { r.Bare = true },
+		"a creating GET":       func(r *httpx.Route) { r.Creating = true },
+		"too long for the key": func(r *httpx.Route) { r.Path = "/" + strings.Repeat("a", 100) },
+	} {
+		r := good
+		change(&r)
+		if err := e.router.Add(good, r); err == nil {
+			t.Errorf("%s: registered", name)
+		}
+		if n := len(e.router.Routes()); n != 0 {
+			t.Fatalf("%s: %d routes are there after a refusal", name, n)
+		}
+	}
+	if err := e.router.Add(good, good); err == nil {
+		t.Error("registered twice at once")
+	}
+	if err := e.router.Add(good); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.router.Add(good); err == nil {
+		t.Error("registered twice")
+	}
+	if got := e.router.Routes(); len(got) != 1 || got[0].Action != domain.ActJobRead {
+		t.Errorf("the table reads %v", got)
+	}
+}
+
+type later struct{ error }
+
+func (later) RetryAfter() time.Duration { return 90 * time.Second }
+
+func (l later) Unwrap() error { return l.error }
+
+func TestErrorsBecomeHTTPOnce(t *testing.T) {
+	cases := map[string]struct {
+		err         error
+		api, page   int
+		kind, retry string
+	}{
+		"invalid":     {domain.Fail(domain.Invalid, "wrong").At("cron").WithHint("mend"), 400, 422, "invalid", ""},
+		"not_found":   {domain.Fail(domain.NotFound, "wrong"), 404, 404, "not_found", ""},
+		"conflict":    {domain.Fail(domain.Conflict, "wrong"), 409, 409, "conflict", ""},
+		"exists":      {domain.Fail(domain.Exists, "wrong"), 409, 409, "exists", ""},
+		"denied":      {domain.Fail(domain.Denied, "wrong"), 403, 403, "denied", ""},
+		"throttled":   {later{domain.Fail(domain.Denied, "wrong")}, 429, 429, "denied", "90"},
+		"unauthentic": {domain.Fail(domain.Unauthentic, "wrong"), 401, 303, "unauthentic", ""},
+		"too_large":   {domain.Fail(domain.TooLarge, "wrong"), 413, 413, "too_large", ""},
+		"unavailable": {&domain.Error{Kind: domain.Unavailable, Msg: "dial tcp 10.0.0.1", Err: errors.New("x")}, 503, 503, "unavailable", "5"},
+		"internal":    {errors.New("the secret reason"), 500, 500, "internal", ""},
+		"wrapped":     {errors.Join(errors.New("while reading"), domain.Fail(domain.NotFound, "wrong")), 404, 404, "not_found", ""},
+	}
+	fail := func(c echo.Context) error { return cases[c.Param("case")].err }
+	e := newEdge(t, httpx.Route{Method: "POST", Path: "/api/fail/:case", Action: httpx.Public, Handler: fail},
+		httpx.Route{Method: "POST", Path: "/fail/:case", Action: httpx.Public, Handler: fail},
+		httpx.Route{Method: "GET", Path: "/form", Action: httpx.Public, Handler: func(c echo.Context) error { return c.String(200, httpx.CSRF(c)) }})
+	token := e.do(t, "GET", "/form", "")
+	cookie := strings.Split(token.header.Get("Set-Cookie"), ";")[0]
+	for name, c := range cases {
+		a := e.do(t, "POST", "/api/fail/"+name, "", bearer...)
+		f := a.failure(t)
+		if a.status != c.api || f.Error.Kind != c.kind || a.header.Get("Retry-After") != c.retry || f.Error.RequestID != a.header.Get("X-Request-Id") || f.Error.RequestID == "" {
+			t.Errorf("%s by API: %d %s %v", name, a.status, a.body, a.header)
+		}
+		if strings.Contains(a.body, "secret") || strings.Contains(a.body, "10.0.0.1") {
+			t.Errorf("%s by API tells what it must not: %s", name, a.body)
+		}
+		p := e.do(t, "POST", "/fail/"+name, "csrf="+token.body, "Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded")
+		if p.status != c.page || strings.Contains(p.body, "secret") || strings.Contains(p.body, "10.0.0.1") || strings.Contains(p.body, "⟦") {
+			t.Errorf("%s by page: %d %s", name, p.status, p.body)
+		}
+		if p.status != 303 && (!strings.Contains(p.body, "<html") || !strings.Contains(p.body, p.header.Get("X-Request-Id"))) {
+			t.Errorf("%s by page has no page or no request id: %s", name, p.body)
+		}
+		h := e.do(t, "POST", "/fail/"+name, "csrf="+token.body, "Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded", "HX-Request", "true", "HX-Current-URL", e.url+"/jobs?x=1")
+		switch {
+		case name == "unauthentic":
+			if h.status != 200 || h.header.Get("HX-Redirect") != "/login?next=%2Fjobs%3Fx%3D1" {
+				t.Errorf("%s by htmx: %d %v", name, h.status, h.header)
+			}
+		case h.status != c.page || strings.Contains(h.body, "<html") || !strings.Contains(h.body, `role="alert"`):
+			t.Errorf("%s by htmx: %d %s", name, h.status, h.body)
+		}
+	}
+	if f := e.do(t, "POST", "/api/fail/invalid", "", bearer...).failure(t); f.Error.Field != "cron" || f.Error.Hint != "mend" || f.Error.Message != "wrong" {
+		t.Errorf("field and hint: %+v", f)
+	}
+	if !strings.Contains(e.log.String(), "the secret reason") {
+		t.Error("the log does not have the reason of a fault")
+	}
+}
+
+func TestProblemsStandBesideTheError(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "POST", Path: "/api/x", Action: httpx.Public, Handler: func(echo.Context) error {
+		return httpx.WithProblems(domain.Fail(domain.Invalid, "two problems"), []map[string]any{{"line": 3}, {"line": 4}})
+	}})
+	a := e.do(t, "POST", "/api/x", "", bearer...)
+	if f := a.failure(t); a.status != 400 || len(f.Error.Problems) != 2 || f.Error.Problems[1]["line"] != 4.0 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestAPanicIsLoggedWithItsStackAndShownWithout(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/boom", Action: httpx.Public, Handler: func(echo.Context) error { panic("the secret reason") }},
+		httpx.Route{Method: "GET", Path: "/half", Action: httpx.Public, Handler: func(c echo.Context) error {
+			_ = c.String(200, strings.Repeat("half ", 1000))
+			panic("too late")
+		}})
+	a := e.do(t, "GET", "/boom", "")
+	id := a.header.Get("X-Request-Id")
+	if a.status != 500 || strings.Contains(a.body, "secret") || strings.Contains(a.body, "goroutine") || !strings.Contains(a.body, id) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if log := e.log.String(); !strings.Contains(log, "the secret reason") || !strings.Contains(log, "httpx_test.go") || !strings.Contains(log, id) {
+		t.Errorf("log: %s", log)
+	}
+	res, err := http.Get(e.url + "/half")
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+	}
+	if err == nil {
+		t.Error("half an answer looks like a whole one")
+	}
+}
+
+func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/a", Action: httpx.Public, Handler: ok})
+	for _, path := range []string{"/a", "/nosuch", "/api/nosuch"} {
+		a := e.do(t, "GET", path, "")
+		for name, part := range map[string]string{"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "same-origin", "Cache-Control": "no-store", "X-Frame-Options": "DENY"} {
+			if !strings.HasPrefix(a.header.Get(name), part) {
+				t.Errorf("%s: %s = %q", path, name, a.header.Get(name))
+			}
+		}
+		if csp := a.header.Get("Content-Security-Policy"); strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: %s", path, csp)
+		}
+		if path == "/api/nosuch" && a.failure(t).Error.Kind != "not_found" {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	if a := e.do(t, "GET", "/a", "", "X-Forwarded-Proto", "https"); a.header.Get("Strict-Transport-Security") == "" {
+		t.Error("no HSTS behind a TLS proxy")
+	}
+	if a := e.do(t, "GET", "/a", ""); a.header.Get("Strict-Transport-Security") != "" {
+		t.Error("HSTS without TLS")
+	}
+	if a := e.do(t, "HEAD", "/a", ""); a.status != 200 || a.body != "" {
+		t.Errorf("HEAD: %d", a.status)
+	}
+	if a := e.do(t, "DELETE", "/a", ""); a.status != 405 {
+		t.Errorf("a method that the path lacks: %d", a.status)
+	}
+}
+
+func TestCookiesAreSecureBehindTLSOnly(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/form", Action: httpx.Public, Handler: func(c echo.Context) error { return c.String(200, httpx.CSRF(c)) }})
+	plain, tls := e.do(t, "GET", "/form", "").header.Get("Set-Cookie"), e.do(t, "GET", "/form", "", "X-Forwarded-Proto", "https").header.Get("Set-Cookie")
+	if strings.Contains(plain, "Secure") || !strings.Contains(plain, "HttpOnly") || !strings.Contains(plain, "SameSite=Lax") {
+		t.Errorf("plain: %s", plain)
+	}
+	if !strings.Contains(tls, "Secure") {
+		t.Errorf("behind TLS: %s", tls)
+	}
+}
+
+func TestTheRemoteAddressBelievesTrustedProxiesOnly(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/who", Action: httpx.Public, Handler: func(c echo.Context) error {
+		return c.String(200, domain.OriginOf(c.Request().Context()).Remote)
+	}})
+	for header, want := range map[string]string{"": "127.0.0.1", "203.0.113.9": "203.0.113.9", "1.1.1.1, 203.0.113.9": "203.0.113.9", "203.0.113.9, 127.0.0.1": "203.0.113.9", "junk": "127.0.0.1"} {
+		if a := e.do(t, "GET", "/who", "", "X-Forwarded-For", header); a.body != want {
+			t.Errorf("%q: %s, want %s", header, a.body, want)
+		}
+	}
+}
+
+func TestBodiesAreBoundedAndClean(t *testing.T) {
+	read := func(c echo.Context) error {
+		var in struct {
+			Name string `json:"name"`
+			N    int    `json:"n"`
+		}
+		if err := httpx.ReadJSON(c, &in); err != nil {
+			return err
+		}
+		return c.String(200, in.Name)
+	}
+	e := newEdge(t, httpx.Route{Method: "POST", Path: "/api/x", Action: httpx.Public, Handler: read},
+		httpx.Route{Method: "POST", Path: "/api/small", Action: httpx.Public, MaxBody: 2048, Handler: read})
+	a := e.do(t, "POST", "/api/x", `{"name":"`+strings.Repeat("a", 1<<20)+`"}`, bearer...)
+	if f := a.failure(t); a.status != 413 || f.Error.Kind != "too_large" || !strings.Contains(f.Error.Message, "1 MB") {
+		t.Errorf("over 1 MB: %d %s", a.status, a.body)
+	}
+	if a := e.do(t, "POST", "/api/small", `{"name":"`+strings.Repeat("a", 3000)+`"}`, bearer...); a.status != 413 || !strings.Contains(a.body, "2 KB") {
+		t.Errorf("over a route's own limit: %d %s", a.status, a.body)
+	}
+	if a := e.do(t, "POST", "/api/x", `{"name":"`+strings.Repeat("a", 1<<20-100)+`"}`, bearer...); a.status != 200 {
+		t.Errorf("just under 1 MB: %d", a.status)
+	}
+	for body, word := range map[string]string{
+		"{\"name\":\"a\x00b\"}":     "NUL",
+		`{"name":"a\u0000b"}`:       "NUL",
+		`{"name":"a\\\u0000b"}`:     "NUL",
+		"{\"name\":\"\xff\xfe\"}":   "UTF-8",
+		`{"nmae":"a"}`:              "nmae",
+		`{"n":"text"}`:              `"field":"n"`,
+		`{"name":"a"} {"name":"b"}`: "after",
+		`{"name":`:                  "too early",
+		`nonsense`:                  "byte",
+		``:                          "empty",
+	} {
+		if a := e.do(t, "POST", "/api/x", body, bearer...); a.status != 400 || !strings.Contains(a.body, word) {
+			t.Errorf("%q: %d %s", body, a.status, a.body)
+		}
+	}
+	if a := e.do(t, "POST", "/api/x", `{"name":"a\\u0000b"}`, bearer...); a.status != 200 || a.body != `a\u0000b` {
+		t.Errorf("an escaped backslash before u0000: %d %s", a.status, a.body)
+	}
+	for _, path := range []string{"/api/x?a=%00", "/api/x?%00=a", "/api/x?a=%ff"} {
+		if a := e.do(t, "POST", path, `{}`, bearer...); a.status != 400 {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+	if a := e.do(t, "POST", "/api/x", "a=%00", "Authorization", "Bearer good", "Content-Type", "application/x-www-form-urlencoded"); a.status != 422 {
+		t.Errorf("NUL in a form: %d", a.status)
+	}
+}
+
+func TestAllowHidesForeignProjectsAndRecordsRefusals(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "POST", Path: "/api/p/:project", Action: domain.ActJobRead, Handler: func(c echo.Context) error {
+		project, _ := domain.ParseID(c.Param("project"))
+		return httpx.Allow(c.Request().Context(), project, domain.ActJobWrite)
+	}}, httpx.Route{Method: "POST", Path: "/api/route", Action: domain.ActJobWrite, Handler: ok})
+	for path, want := range map[string]int{"/api/p/7": 403, "/api/p/8": 404, "/api/p/0": 403, "/api/route": 403} {
+		if a := e.do(t, "POST", path, "", bearer...); a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	if len(e.ports.denied) != 4 {
+		t.Errorf("recorded: %q", e.ports.denied)
+	}
+	if err := httpx.Allow(context.Background(), 7, domain.ActJobRead); !domain.Is(err, domain.Unauthentic) {
+		t.Errorf("outside of a request: %v", err)
+	}
+}
+
+func TestPagesAreCompressedAndStreamsAreNot(t *testing.T) {
+	long := strings.Repeat("text ", 2000)
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/page", Action: httpx.Public, Handler: func(c echo.Context) error { return httpx.Render(c, 200, templ.Raw(long)) }},
+		httpx.Route{Method: "GET", Path: "/stream", Action: httpx.Public, Stream: true, Handler: func(c echo.Context) error {
+			return httpx.Stream(c, func(_ context.Context, s *httpx.Events) error { return s.Send(httpx.Event{Data: long}) })
+		}})
+	if a := e.do(t, "GET", "/page", "", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "gzip" || len(a.body) > 1000 {
+		t.Errorf("page: %q, %d bytes", a.header.Get("Content-Encoding"), len(a.body))
+	}
+	if a := e.do(t, "GET", "/stream", "", "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" || !strings.Contains(a.body, long) {
+		t.Errorf("stream: %q, %d bytes", a.header.Get("Content-Encoding"), len(a.body))
+	}
+}
+
+func TestAFailingViewGivesNoHalfPage(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/page", Action: httpx.Public, Handler: func(c echo.Context) error {
+		return httpx.Render(c, 200, templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+			_, _ = io.WriteString(w, "the first half")
+			return errors.New("the view broke")
+		}))
+	}})
+	if a := e.do(t, "GET", "/page", ""); a.status != 500 || strings.Contains(a.body, "first half") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+func TestTheLanguageIsPicked(t *testing.T) {
+	e := newEdge(t)
+	for _, c := range []struct{ header, cookie, want string }{
+		{"", "", `lang="en"`}, {"zh", "", `lang="zh-CN"`}, {"zh-CN,en;q=0.5", "ax_lang=en", `lang="en"`}, {"en", "ax_lang=zh-CN", `lang="zh-CN"`}, {"en", "ax_lang=junk", `lang="en"`},
+	} {
+		if a := e.do(t, "GET", "/nosuch", "", "Accept-Language", c.header, "Cookie", c.cookie); a.status != 404 || !strings.Contains(a.body, c.want) {
+			t.Errorf("%+v: %d %.200s", c, a.status, a.body)
+		}
+	}
+}
+
+func TestTheAccessLogNamesTheRequestAndNoSecret(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/setup", Action: httpx.Public, Handler: ok})
+	a := e.do(t, "GET", "/setup?token=ax_HIDDEN", "", bearer...)
+	log := e.log.String()
+	for _, part := range []string{`"path":"/setup"`, `"status":200`, `"who":"ann"`, `"kind":"token"`, `"remote":"127.0.0.1"`, a.header.Get("X-Request-Id")} {
+		if !strings.Contains(log, part) {
+			t.Errorf("the log lacks %s: %s", part, log)
+		}
+	}
+	if strings.Contains(log, "HIDDEN") || strings.Contains(log, "good") {
+		t.Errorf("the log holds a secret: %s", log)
+	}
+}
+
+func TestTheNavigationShowsWhatTheReaderMaySee(t *testing.T) {
+	var shown []string
+	ports := &ports{}
+	r, err := httpx.New(httpx.Options{Policy: ports, Identity: ports, Sessions: ports, Ledger: ports, Denials: ports, Nav: []httpx.NavEntry{
+		{Page: "jobs", URL: "/jobs", Action: domain.ActJobRead}, {Page: "audit", URL: "/audit", Action: domain.ActAuditRead}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.Add(httpx.Route{Method: "GET", Path: "/a", Action: httpx.AnyAccount, Handler: func(c echo.Context) error {
+		for _, n := range httpx.Shell(c).Nav {
+			shown = append(shown, n.Page)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := httptest.NewRequestWithContext(t.Context(), "GET", "/a", nil)
+	req.Header.Set("Authorization", "Bearer good")
+	r.ServeHTTP(httptest.NewRecorder(), req)
+	if len(shown) != 1 || shown[0] != "jobs" {
+		t.Errorf("shown: %v", shown)
+	}
+}
+
+func TestCursors(t *testing.T) {
+	type key struct {
+		At int64
+		ID domain.ID
+	}
+	text, err := httpx.Cursor(key{5, 1 << 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got key
+	if given, err := httpx.ReadCursor(text, &got); err != nil || !given || got != (key{5, 1 << 60}) {
+		t.Errorf("%v %v %v", got, given, err)
+	}
+	if given, err := httpx.ReadCursor("", &got); err != nil || given {
+		t.Errorf("none: %v %v", given, err)
+	}
+	for _, bad := range []string{"%", "bm9uc2Vuc2U", "AAAA", strings.Repeat("A", 5000)} {
+		if _, err := httpx.ReadCursor(bad, &got); !domain.Is(err, domain.Invalid) {
+			t.Errorf("%.20q: %v", bad, err)
+		}
+	}
+}
