@@ -69,9 +69,9 @@ func refuseNever(t plan.Timing, now time.Time) error {
 	}
 	if t.Schedule.Kind == domain.ScheduleAt {
 		return domain.Fail(domain.Invalid, "%s lies in the past", domain.FromMillis(t.Schedule.AtMs).Format(time.RFC3339)).
-			At("at").WithHint("give a moment that is still to come").Coded("error.at_past")
+			At("at").WithHint("give a moment that is still to come")
 	}
-	return domain.Fail(domain.Invalid, "the schedule is never due again").At(string(t.Schedule.Kind)).Coded("error.schedule_never")
+	return domain.Fail(domain.Invalid, "the schedule is never due again").At(string(t.Schedule.Kind))
 }
 
 // Pause ends the span in force. A job without a trigger is left as it is.

@@ -196,9 +196,9 @@ func (d *decider) each(s Span, times *Times, until time.Time) bool {
 func (d *decider) fire(s Span, times *Times, at time.Time) {
 	d.budget.Fires--
 	d.budget.Scan--
-	version := s.Version
+	f := s.fire(times, at)
 	if s.Open() {
-		version = d.trigger.Version
+		f.Version = d.trigger.Version
 	}
-	d.out.Fires = append(d.out.Fires, Fire{Expected: at, BizDate: times.BizDate(at), Version: version})
+	d.out.Fires = append(d.out.Fires, f)
 }

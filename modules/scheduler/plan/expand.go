@@ -29,11 +29,15 @@ func Between(spans []Span, from, to time.Time) ([]Fire, error) {
 				return nil, domain.Fail(domain.TooLarge, "there are more than %d planned fires from %s to %s", MaxFires,
 					from.Format(time.RFC3339), to.Format(time.RFC3339)).WithHint("ask for a shorter time")
 			}
-			out = append(out, Fire{Expected: at, BizDate: times.BizDate(at), Version: s.Version})
+			out = append(out, s.fire(times, at))
 			after = at
 		}
 	}
 	return out, nil
+}
+
+func (s Span) fire(times *Times, at time.Time) Fire {
+	return Fire{Expected: at, BizDate: times.BizDate(at), Version: s.Version, Kind: domain.TriggerKind(s.Schedule.Kind)}
 }
 
 // window is the part of a span inside [from, to): strictly after the first instant

@@ -72,6 +72,7 @@ type Fire struct {
 	Expected time.Time
 	BizDate  domain.BizDate
 	Version  int
+	Kind     domain.TriggerKind
 }
 
 // Key is the fire key of its instance.

@@ -1,0 +1,203 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/scheduler/plan"
+)
+
+// round is one transaction of taking: lock, judge, decide, write.
+type round struct {
+	*taker
+	asked   []plan.Due
+	careful bool // ask first which fires have an instance
+
+	now    time.Time // the database's, read inside the transaction
+	absent []plan.Due
+	early  []plan.Due // not due yet: their keys are given back
+	looks  []look
+	fault  map[domain.ID]error // triggers left as they are, with the reason
+
+	news    []domain.NewInstance
+	notes   []plan.Gap
+	moved   []plan.Trigger
+	gone    []domain.ID
+	settled []domain.ID
+	fires   int
+	gaps    int
+}
+
+func (r *round) run(ctx context.Context) error {
+	due, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	jobs := make([]domain.ID, len(due))
+	oldest := r.now
+	for i, t := range due {
+		jobs[i] = t.JobID
+		if t.Next.Before(oldest) {
+			oldest = t.Next
+		}
+	}
+	spans, broken, err := r.store.Spans(ctx, jobs, oldest)
+	if err != nil {
+		return err
+	}
+	budget := &plan.Budget{Fires: batchFires, Scan: batchScan}
+	for _, t := range due {
+		if err := broken[t.JobID]; err != nil {
+			r.fault[t.ID] = err
+			continue
+		}
+		if err := r.decide(ctx, t, spans[t.JobID], budget); err != nil {
+			return err
+		}
+	}
+	return r.write(ctx)
+}
+
+// lock locks the rows and gives those that are due by the database's clock, the least
+// late first, so that a long catch-up does not hold up what is on time.
+func (r *round) lock(ctx context.Context) ([]plan.Trigger, error) {
+	found, broken, err := r.store.LockSkipping(ctx, idsOf(r.asked))
+	if err != nil {
+		return nil, err
+	}
+	if r.now, err = r.clock.read(ctx); err != nil {
+		return nil, err
+	}
+	if f := r.clock.fault(); f != "" {
+		return nil, domain.Fail(domain.Unavailable, "%s", f)
+	}
+	r.fault = broken
+	rows := make(map[domain.ID]plan.Trigger, len(found))
+	for _, t := range found {
+		rows[t.ID] = t
+	}
+	var due []plan.Trigger
+	for _, d := range r.asked {
+		t, ok := rows[d.ID]
+		switch {
+		case broken[d.ID] != nil:
+		case !ok:
+			r.absent = append(r.absent, d)
+		case t.Next.IsZero() || t.Next.After(r.now):
+			if t.Next.Equal(d.Next) {
+				r.early = append(r.early, d)
+			}
+			r.settled = append(r.settled, d.ID)
+			r.looks = append(r.looks, look{due: dueOf(t)})
+		default:
+			due = append(due, t)
+		}
+	}
+	slices.SortFunc(due, func(a, b plan.Trigger) int { return cmp.Or(b.Next.Compare(a.Next), cmp.Compare(a.ID, b.ID)) })
+	return due, nil
+}
+
+func dueOf(t plan.Trigger) plan.Due { return plan.Due{ID: t.ID, Next: t.Next, Ver: t.Ver} }
+
+// decide settles one trigger in memory. A fault that is the trigger's own is noted and
+// leaves it as it is; an error is the transaction's.
+func (r *round) decide(ctx context.Context, t plan.Trigger, spans []plan.Span, budget *plan.Budget) error {
+	d, err := plan.Decide(t, spans, r.now, budget)
+	if err != nil {
+		r.fault[t.ID] = err
+		return nil
+	}
+	fires, err := r.unfired(ctx, t, d.Fires)
+	if err != nil {
+		return err
+	}
+	news, err := r.instances(ctx, t, fires)
+	if err != nil {
+		if domain.Is(err, domain.Unavailable) {
+			return err
+		}
+		r.fault[t.ID] = err
+		return nil
+	}
+	r.news = append(r.news, news...)
+	for _, g := range d.Gaps {
+		g.ID = r.ids.Next()
+		r.notes = append(r.notes, g)
+		r.gaps += g.Fires
+	}
+	r.fires += len(news)
+	if n := len(d.Fires); n > 0 {
+		t.Last = d.Fires[n-1].Expected
+	}
+	t.Next = d.Next
+	if t.Schedule.Kind == domain.ScheduleNone && t.Next.IsZero() {
+		r.gone = append(r.gone, t.ID)
+	} else {
+		r.moved = append(r.moved, t)
+	}
+	r.settled = append(r.settled, t.ID)
+	t.Ver++
+	r.looks = append(r.looks, look{due: dueOf(t)})
+	return nil
+}
+
+// unfired passes over fires that have an instance. On the ordinary way that is left to
+// the unique key; fires that are made up may well have been backfilled meanwhile.
+func (r *round) unfired(ctx context.Context, t plan.Trigger, fires []plan.Fire) ([]plan.Fire, error) {
+	if len(fires) == 0 || !r.careful && r.now.Sub(fires[0].Expected) <= plan.Late {
+		return fires, nil
+	}
+	keys := make([]string, len(fires))
+	for i, f := range fires {
+		keys[i] = f.Key()
+	}
+	have, err := r.fired.Fired(ctx, t.JobID, keys)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(fires), func(f plan.Fire) bool { _, ok := have[f.Key()]; return ok }), nil
+}
+
+func (r *round) instances(ctx context.Context, t plan.Trigger, fires []plan.Fire) ([]domain.NewInstance, error) {
+	names := map[int]string{} // by version; nearly always one
+	news := make([]domain.NewInstance, len(fires))
+	for i, f := range fires {
+		name, ok := names[f.Version]
+		if !ok {
+			spec, err := r.specs.Spec(ctx, t.JobID, f.Version)
+			if err != nil {
+				return nil, fmt.Errorf("reading version %d of job %s: %w", f.Version, t.JobID, err)
+			}
+			name = spec.Name
+			names[f.Version] = name
+		}
+		news[i] = domain.NewInstance{ProjectID: t.ProjectID, JobID: t.JobID, JobName: name, Version: f.Version,
+			FireKey: f.Key(), Trigger: f.Kind, BizDate: f.BizDate, Expected: f.Expected}
+		if late := r.now.Sub(f.Expected); late > plan.Late {
+			news[i].Reason = fmt.Sprintf("misfire: taken %s late", late.Round(time.Second))
+		}
+	}
+	return news, nil
+}
+
+func (r *round) write(ctx context.Context) error {
+	if len(r.news) > 0 {
+		if _, err := r.maker.Create(ctx, r.news); err != nil {
+			return err
+		}
+	}
+	if err := r.store.InsertGaps(ctx, r.notes); err != nil {
+		return err
+	}
+	if err := r.store.Delete(ctx, r.gone); err != nil {
+		return err
+	}
+	return r.store.Advance(ctx, r.moved, r.now)
+}
