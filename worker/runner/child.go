@@ -187,24 +187,45 @@ func (c *child) await(ctx context.Context, r *Runner) stop {
 	if s.outcome == Timeout {
 		s.reason = "timed out after " + s.at.Sub(c.started).Round(time.Millisecond).String()
 	}
-	s.forced = c.terminate()
+	s.forced = c.terminate(r)
 	return s
 }
 
-// terminate sends the dump signal to the group, waits for the grace to pass and then kills the group. It returns when the
-// leader is dead and says whether SIGKILL was needed.
-func (c *child) terminate() bool {
+// terminate sends the dump signal to the group, gives it the grace to write its stacks and then kills it. It returns when
+// the leader is dead and says whether SIGKILL was needed.
+func (c *child) terminate(r *Runner) bool {
 	_ = unix.Kill(-c.pid, c.spec.DumpSignal) // the leader is unreaped, so the group is ours
 	grace := time.NewTimer(c.spec.Grace)
 	defer grace.Stop()
 	select {
 	case <-c.exited:
-		return false
+		return !c.others(r, grace.C)
 	case <-grace.C:
 	}
 	_ = unix.Kill(-c.pid, unix.SIGKILL)
 	<-c.exited
 	return true
+}
+
+// others waits for the rest of the session: a shell dies of the dump signal at once, while the program that it ran is
+// still writing its stacks. It says whether all were gone before the grace was over.
+func (c *child) others(r *Runner, grace <-chan time.Time) bool {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		busy := false
+		for _, p := range r.orphansOf(c) {
+			busy = busy || p.session == c.pid && !p.dead()
+		}
+		if !busy {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-grace:
+			return false
+		}
+	}
 }
 
 // foreign recognises what the watchdog did while this process was frozen or cut off.

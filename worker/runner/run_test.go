@@ -154,7 +154,7 @@ func TestDumpLandsInTheLog(t *testing.T) {
 	res, log := b.sh(t, context.Background(), "cd "+dir+"; python3 job.py; exit 3", func(s *Spec) {
 		s.Env = append(s.Env, "PYTHONFAULTHANDLER=1")
 		s.DumpSignal = syscall.SIGABRT
-		s.Deadline = time.Now().Add(2 * time.Second)
+		s.Deadline = time.Now().Add(4 * time.Second)
 	})
 	if res.Outcome != Timeout || !strings.Contains(log, "stuck_here") {
 		t.Errorf("%+v log %s", res, log)
@@ -210,11 +210,25 @@ func TestNothingIsLeftBehind(t *testing.T) {
 func TestStoppedTaskKeepsItsLog(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	time.AfterFunc(1100*time.Millisecond, func() { cancel(ErrKilled) })
-	_, log := b.sh(t, ctx, "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.1; done", nil)
-	for i := 1; i <= 8; i++ {
-		if !strings.Contains(log, fmt.Sprintf("%dout:line %d|", i, i)) {
-			t.Errorf("line %d is missing in %s", i, log)
+	out := b.spool.Create(1)
+	done := make(chan Result)
+	go func() {
+		done <- b.Run(ctx, Spec{Attempt: 1, Env: []string{"PATH=" + os.Getenv("PATH")},
+			Argv: []string{"/bin/sh", "-c", "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.05; done"}}, out)
+	}()
+	shown := func() int { return len(readAll(t, out, 100)) }
+	eventually(t, "no lines", 10*time.Second, func() bool { return shown() >= 8 })
+	before := shown()
+	cancel(ErrKilled)
+	<-done
+	out.Finish(time.Now())
+	lines := readAll(t, out, 100)
+	if len(lines) < before {
+		t.Errorf("%d lines were shown, %d are left", before, len(lines))
+	}
+	for i, l := range lines {
+		if l.Text != fmt.Sprintf("line %d", i+1) {
+			t.Errorf("line %d reads %q", i+1, l.Text)
 		}
 	}
 }
@@ -363,5 +377,22 @@ func TestOrphansThatDieMeanwhileAreCollected(t *testing.T) {
 	cancel(ErrKilled)
 	if res := <-done; res.Outcome != Killed {
 		t.Errorf("the task itself: %+v", res)
+	}
+}
+
+// TestGraceIsForTheWholeGroup: the leader dies of the signal at once, its child needs a moment for its last words.
+func TestGraceIsForTheWholeGroup(t *testing.T) {
+	b := newBench(t)
+	child := `trap "sleep 0.3; echo last words; exit" TERM; echo up; while :; do sleep 0.05; done`
+	res, log := b.sh(t, context.Background(), "bash -c '"+child+"'; true", deadline(700*time.Millisecond))
+	if res.Outcome != Timeout || !strings.HasSuffix(log, "out:last words|") || strings.Contains(res.Message, "SIGKILL") {
+		t.Errorf("%+v log %s", res, log)
+	}
+	begin := time.Now()
+	res, _ = b.sh(t, context.Background(), "bash -c 'trap \"\" TERM; while :; do sleep 0.05; done'; true", func(s *Spec) {
+		s.Deadline, s.Grace = time.Now().Add(500*time.Millisecond), 400*time.Millisecond
+	})
+	if took := time.Since(begin); res.Outcome != Timeout || !strings.Contains(res.Message, "SIGKILL was needed") || took > 5*time.Second {
+		t.Errorf("a child that ignores the signal: %+v after %v", res, took)
 	}
 }

@@ -100,7 +100,7 @@ func TestFailureSaysTheLastErrorLine(t *testing.T) {
 func TestStacksOfPythonAreInTheLog(t *testing.T) {
 	e, s := start(t)
 	o, log := run(t, e, s, map[string]string{"command": "python3 -c '\nimport time\ndef stuck():\n  print(\"up\")\n  time.sleep(600)\nstuck()'; true"},
-		types.Task{Deadline: time.Now().Add(1500 * time.Millisecond)})
+		types.Task{Deadline: time.Now().Add(4 * time.Second)})
 	if o.Run.Outcome != runner.Timeout || !strings.Contains(log, "up\n") || !strings.Contains(log, "in stuck") {
 		t.Errorf("got %+v\n%s", o, log)
 	}
