@@ -203,7 +203,8 @@ CREATE TABLE attempt (
     outcome VARCHAR(12) NOT NULL DEFAULT '',
     message TEXT NOT NULL,
     result MEDIUMTEXT NOT NULL,
-    late TEXT NOT NULL
+    late TEXT NOT NULL,
+    log_lines BIGINT NOT NULL DEFAULT 0
 ) /*!50700 ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin */;
 CREATE INDEX attempt_instance ON attempt (instance_id, id);
 
@@ -285,7 +286,8 @@ CREATE TABLE worker (
     lost_at BIGINT NOT NULL DEFAULT 0
 ) /*!50700 ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin */;
 
--- body: JSON array of [number, ms, stream, text]; first_line is the number of its first.
+-- body: JSON array of lines as they were shipped; first_line and last_line are the places of its ends, from 1
+-- without a gap. A row with first_line -p says that at place p stands output which was not kept; body: how many lines.
 CREATE TABLE log_chunk (
     attempt_id BIGINT NOT NULL,
     first_line BIGINT NOT NULL,

@@ -61,7 +61,7 @@ type Instance struct {
 	RunNo       int // 1 for the first
 	TraceID     string
 	Version     int
-	Params      map[string]string // frozen for the run
+	Params      map[string]string // the run's own, over those of its version; frozen, and text: braces mean nothing
 	RetriesUsed int
 	LostCount   int // how often this run lost its worker
 	Attempts    int // attempts made for this run
@@ -157,6 +157,7 @@ type Attempt struct {
 	Message      string
 	Result       json.RawMessage
 	Late         string // a report that came late, kept, never counted
+	LogLines     int64  // lines of output in all, as reported at its end
 }
 
 // NewInstance is what a trigger asks to be created.

@@ -56,17 +56,10 @@ func (l *Lifecycle) born(n domain.NewInstance, spec domain.JobSpec, now time.Tim
 	if n.FireKey == "" {
 		n.FireKey = domain.ManualFireKey(id)
 	}
-	params := maps.Clone(spec.Params)
-	if len(n.Params) > 0 {
-		if params == nil {
-			params = map[string]string{}
-		}
-		maps.Copy(params, n.Params)
-	}
 	in := domain.Instance{
 		ID: id, ProjectID: n.ProjectID, JobID: n.JobID, JobName: n.JobName, FireKey: n.FireKey, Trigger: n.Trigger,
 		BizDate: n.BizDate, Expected: n.Expected, Ver: 1, RunID: id, RunNo: 1, TraceID: domain.NewTraceID(id),
-		Version: n.Version, Params: params, RequestedBy: n.RequestedBy, Reason: n.Reason, Lane: spec.Priority, CreatedAt: now,
+		Version: n.Version, Params: maps.Clone(n.Params), RequestedBy: n.RequestedBy, Reason: n.Reason, Lane: spec.Priority, CreatedAt: now,
 		Status: domain.Status{State: domain.Running, Label: domain.Queued},
 	}
 	if n.Skip != "" {

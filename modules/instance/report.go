@@ -193,7 +193,7 @@ func (b *batch) step(in domain.Instance, s step, spec domain.JobSpec) error {
 }
 
 func ended(a domain.Attempt, r protocol.Report, out Outcome, now time.Time) domain.Attempt {
-	a.State, a.Outcome, a.Message, a.ExitCode = domain.AttemptEnded, out.Outcome, out.Message, r.ExitCode
+	a.State, a.Outcome, a.Message, a.ExitCode, a.LogLines = domain.AttemptEnded, out.Outcome, out.Message, r.ExitCode, max(r.LogLines, 0)
 	if r.Started > 0 {
 		a.StartedAt = domain.FromMillis(r.Started)
 	}

@@ -34,6 +34,7 @@ type attemptRow struct {
 	Message      string
 	Result       string
 	Late         string
+	LogLines     int64
 }
 
 // TableName is gorm's.
@@ -46,6 +47,7 @@ func toAttemptRow(a domain.Attempt) attemptRow {
 		Nonce: a.Nonce, DispatchedAt: domain.Millis(a.DispatchedAt), AckedAt: domain.Millis(a.AckedAt), GrantedAt: domain.Millis(a.GrantedAt),
 		StartedAt: domain.Millis(a.StartedAt), FinishedAt: domain.Millis(a.FinishedAt), TimeoutMs: a.Deadline.Milliseconds(),
 		KillAt: domain.Millis(a.KillAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: string(a.Result), Late: a.Late,
+		LogLines: a.LogLines,
 	}
 }
 
@@ -56,6 +58,7 @@ func (r attemptRow) attempt() domain.Attempt {
 		Nonce: r.Nonce, DispatchedAt: domain.FromMillis(r.DispatchedAt), AckedAt: domain.FromMillis(r.AckedAt), GrantedAt: domain.FromMillis(r.GrantedAt),
 		StartedAt: domain.FromMillis(r.StartedAt), FinishedAt: domain.FromMillis(r.FinishedAt), Deadline: millis(r.TimeoutMs),
 		KillAt: domain.FromMillis(r.KillAt), ExitCode: r.ExitCode, Outcome: domain.Outcome(r.Outcome), Message: r.Message, Late: r.Late,
+		LogLines: r.LogLines,
 	}
 	if r.Result != "" {
 		a.Result = json.RawMessage(r.Result)
@@ -102,7 +105,7 @@ func (s *Store) AttemptsOf(ctx context.Context, instance domain.ID) ([]domain.At
 	return out, err
 }
 
-var attemptCols = []string{"state", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late"}
+var attemptCols = []string{"state", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines"}
 
 // SaveAttempts writes back attempts whose instances the caller has locked.
 func (s *Store) SaveAttempts(ctx context.Context, as []domain.Attempt) error {
@@ -116,7 +119,7 @@ func (s *Store) SaveAttempts(ctx context.Context, as []domain.Attempt) error {
 		if r.ExitCode != nil {
 			code = *r.ExitCode
 		}
-		u.Rows[i] = []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, code, r.Outcome, r.Message, r.Result, r.Late}
+		u.Rows[i] = []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, code, r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
 	}
 	_, err := s.db.UpdateRows(ctx, u)
 	return err
