@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -32,10 +33,11 @@ type Broker struct {
 	// that waits is settled waitGrace later.
 	LostAfter time.Duration
 
-	mem   *memory
-	epoch int64
-	ready bell
-	kills bell
+	mem    *memory
+	epoch  int64
+	active atomic.Bool
+	ready  bell
+	kills  bell
 }
 
 // bell wakes one waiter; ringing it twice is ringing it once.
@@ -48,8 +50,8 @@ func (b bell) ring() {
 	}
 }
 
-// New gives the broker its memory; call it once, on the struct with its fields set.
-func New(b Broker) *Broker {
+// New gives the broker its memory; call it once, with the fields set, before it is used.
+func New(b *Broker) *Broker {
 	b.mem = newMemory()
 	b.ready, b.kills = make(bell, 1), make(bell, 1)
 	if b.AckWithin == 0 {
@@ -58,8 +60,11 @@ func New(b Broker) *Broker {
 	if b.LostAfter == 0 {
 		b.LostAfter = 10 * time.Second
 	}
-	return &b
+	return b
 }
+
+// Active reports whether a term is under way here.
+func (b *Broker) Active() bool { return b.active.Load() }
 
 // Changed follows committed changes of this process; see instance.Listener.
 func (b *Broker) Changed(changes []domain.Change) {
@@ -89,6 +94,8 @@ func (b *Broker) Nudge(n protocol.Nudge) {
 // carries the fence of the epoch.
 func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	b.epoch = epoch
+	b.active.Store(true)
+	defer b.active.Store(false)
 	if err := b.load(ctx); err != nil {
 		return fmt.Errorf("take-over: %w", err)
 	}

@@ -1,0 +1,296 @@
+package center
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/modules/broker"
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/fleet"
+	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/kit/lease"
+	"github.com/axsched/ax/modules/scheduler"
+	"github.com/axsched/ax/modules/scheduler/fastpath"
+	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/transport"
+)
+
+// Options of Run.
+type Options struct {
+	Config  config.Config
+	Version string
+	// Transport and Registry are Redis; the caller opens and closes them.
+	Transport, Registry redis.UniversalClient
+	// Ready is called once, when the first life is up, with what a person needs to
+	// get in; it may be nil.
+	Ready func(ctx context.Context, w Welcome)
+	// Listener serves pages; Run closes it.
+	Listener net.Listener
+	// Worker is the status of a worker in the same process; nil = none.
+	Worker func() any
+}
+
+// DatabaseURL is where the configuration keeps the truth.
+func DatabaseURL(c config.Config) string {
+	if c.DatabaseURL == "" {
+		return "sqlite:" + filepath.Join(c.Data, "ax.db")
+	}
+	return string(c.DatabaseURL)
+}
+
+// Run carries the roles of the mode until ctx ends. A lost lease ends a life and
+// begins the next.
+func Run(ctx context.Context, o Options) error {
+	s := newSite(o)
+	serving := make(chan error, 1)
+	serve, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { serving <- s.serve(serve, o.Listener) }()
+	err := s.lives(ctx)
+	stop()
+	return errors.Join(err, <-serving)
+}
+
+// lives builds one life after the other.
+func (s *site) lives(ctx context.Context) error {
+	for {
+		err := s.live(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, lease.ErrLost):
+			slog.Warn("the lease was lost; beginning a new life", "error", err)
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// life is everything that stands on one lease.
+type life struct {
+	o      Options
+	lease  *lease.Lease
+	ids    *domain.IDs
+	nudger *nudger
+	broker *broker.Broker // nil without the role
+	sched  *scheduler.Scheduler
+	fleet  *fleet.Watch
+	pools  []*dbx.DB
+}
+
+// live is one life.
+func (s *site) live(ctx context.Context) error {
+	o := s.o
+	url := DatabaseURL(o.Config)
+	if err := prepare(ctx, url); err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	le, err := lease.Take(ctx, url, fmt.Sprintf("%s %s pid %d", o.Config.Mode, host, os.Getpid()))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := le.Close(context.WithoutCancel(ctx)); err != nil && !errors.Is(err, lease.ErrLost) {
+			slog.Warn("the lease could not be given up; peers take it back", "error", err)
+		}
+	}()
+	ids, err := domain.NewIDs(le.Node(), time.Now)
+	if err != nil {
+		return err
+	}
+	l := &life{o: o, lease: le, ids: ids, nudger: newNudger()}
+	g, ctx := errgroup.WithContext(ctx)
+	// The lease outlives the pools, which are closed when all loops have ended.
+	hold, release := context.WithCancel(context.WithoutCancel(ctx))
+	held := make(chan error, 1)
+	go func() { held <- le.Run(hold) }()
+	defer func() {
+		l.closePools()
+		release()
+		<-held
+	}()
+	g.Go(func() error {
+		select {
+		case <-le.Lost():
+			return lease.ErrLost
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	g.Go(func() error { return l.nudger.run(ctx, o.Transport) })
+	g.Go(func() error {
+		return transport.Hints(ctx, o.Transport, l.nudged)
+	})
+	if err := l.start(ctx, g, s); err != nil {
+		g.Go(func() error { return err })
+	}
+	err = g.Wait()
+	s.down()
+	return err
+}
+
+// prepare brings the tables up to date over a connection of its own.
+func prepare(ctx context.Context, url string) error {
+	db, err := dbx.Open(ctx, url, dbx.Options{Pool: 2})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Migrate(ctx), db.Close())
+}
+
+// pool opens a role's own pool under the lease.
+func (l *life) pool(ctx context.Context, size int) (*dbx.DB, error) {
+	opened, closed := l.lease.Hooks()
+	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, OnConnect: opened, OnClose: closed})
+	if err == nil {
+		l.pools = append(l.pools, db)
+	}
+	return db, err
+}
+
+func (l *life) closePools() {
+	for _, p := range l.pools {
+		if err := p.Close(); err != nil {
+			slog.Warn("a pool could not be closed", "error", err)
+		}
+	}
+}
+
+// start builds and starts the roles. The broker's stands before the others, so
+// that what these commit finds it.
+func (l *life) start(ctx context.Context, g *errgroup.Group, s *site) error {
+	mode, pools := l.o.Config.Mode, l.o.Config.Pools
+	if mode.Carries(config.ModeBroker) {
+		db, err := l.pool(ctx, pools.Broker)
+		if err != nil {
+			return err
+		}
+		l.startBroker(ctx, g, l.newCore(db))
+	}
+	if mode.Carries(config.ModeScheduler) {
+		db, err := l.pool(ctx, pools.Scheduler)
+		if err != nil {
+			return err
+		}
+		l.startScheduler(ctx, g, l.newCore(db))
+	}
+	if mode.Carries(config.ModeWeb) {
+		db, err := l.pool(ctx, pools.Web)
+		if err != nil {
+			return err
+		}
+		return l.startWeb(ctx, g, s, l.newCore(db))
+	}
+	s.up(l, nil)
+	return nil
+}
+
+func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
+	o := l.o
+	l.fleet = fleet.New(registry{o.Registry, o.Transport}, c.workers, o.Config.Worker.LostAfter, time.Now, now)
+	post := newMail(o.Transport, l.lease.Holder())
+	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
+		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now,
+		LostAfter: o.Config.Worker.LostAfter})
+	office := l.lease.Office(lease.Broker)
+	g.Go(func() error {
+		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
+			post.adopt = true
+			ctx = dbx.WithFence(ctx, office.Fence(c.db, epoch))
+			term, ctx := errgroup.WithContext(ctx)
+			term.Go(func() error { return l.broker.Term(ctx, epoch) })
+			term.Go(func() error { return each(ctx, sweepEach, "dependency sweep", c.graph.Sweep) })
+			return term.Wait()
+		})
+	})
+	g.Go(func() error { return c.graph.Run(ctx) })
+	sink := &logSink{c: o.Transport, group: transport.NewLogsGroup(o.Transport, l.lease.Holder()), lives: c.lifecycle}
+	g.Go(func() error { return sink.run(ctx) })
+}
+
+// sweepEach is the pause between two sweeps of dependencies.
+const sweepEach = 5 * time.Second
+
+// queue is the broker's view of ready instances.
+type queue struct{ c *core }
+
+// Ready pages them.
+func (q queue) Ready(ctx context.Context, after domain.Instance, limit int) ([]domain.Instance, error) {
+	return q.c.instances.Ready(ctx, after, limit)
+}
+
+// Dispatch commits attempts.
+func (q queue) Dispatch(ctx context.Context, as []domain.Assignment) ([]domain.Attempt, error) {
+	return q.c.lifecycle.Dispatch(ctx, as)
+}
+
+// Withdraw takes attempts back.
+func (q queue) Withdraw(ctx context.Context, ids []domain.ID, outcome domain.Outcome, note string) ([]domain.ID, error) {
+	return q.c.lifecycle.Withdraw(ctx, ids, outcome, note)
+}
+
+func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
+	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Maker: c.lifecycle, Fired: c.instances,
+		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: time.Now})
+	g.Go(func() error { return l.sched.Run(ctx) })
+	g.Go(func() error { return c.graph.Run(ctx) })
+}
+
+// each calls round at once and then with the pause between two rounds, until ctx
+// ends. A round that fails is logged and repeated.
+func each(ctx context.Context, pause time.Duration, name string, round func(context.Context) error) error {
+	for {
+		if err := round(ctx); err != nil && ctx.Err() == nil {
+			slog.Warn("a round failed; the next one repeats it", "loop", name, "error", err)
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// heard hands what this process committed to its own broker and hints at it to
+// others.
+func (l *life) heard(changes []domain.Change) {
+	if l.broker != nil {
+		l.broker.Changed(changes)
+	}
+	for _, c := range changes {
+		switch in := c.Instance; {
+		case in.Label == domain.Queued:
+			l.nudger.Nudge(protocol.NudgeReady)
+		case in.Label == domain.Stopping:
+			l.nudger.Nudge(protocol.NudgeKill)
+		case in.State.Terminal():
+			l.nudger.Nudge(protocol.NudgeEnded)
+		}
+	}
+}
+
+// nudged hears hints of other processes, and of this one.
+func (l *life) nudged(n protocol.Nudge) {
+	if l.broker != nil {
+		l.broker.Nudge(n)
+	}
+	if l.sched != nil && n == protocol.NudgeTrigger {
+		l.sched.Nudge(n)
+	}
+}
+
+var _ instance.Listener = listener{}

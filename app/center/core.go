@@ -1,0 +1,166 @@
+package center
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/axsched/ax/modules/access"
+	"github.com/axsched/ax/modules/access/policy"
+	accessstore "github.com/axsched/ax/modules/access/store"
+	"github.com/axsched/ax/modules/board"
+	boardstore "github.com/axsched/ax/modules/board/store"
+	"github.com/axsched/ax/modules/dag"
+	dagstore "github.com/axsched/ax/modules/dag/store"
+	"github.com/axsched/ax/modules/domain"
+	fleetstore "github.com/axsched/ax/modules/fleet/store"
+	"github.com/axsched/ax/modules/instance"
+	instancestore "github.com/axsched/ax/modules/instance/store"
+	"github.com/axsched/ax/modules/job"
+	jobstore "github.com/axsched/ax/modules/job/store"
+	"github.com/axsched/ax/modules/job/template"
+	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/scheduler"
+	"github.com/axsched/ax/modules/scheduler/plan"
+	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
+)
+
+// core is the modules over one role's pool. Each role has its own, so that pages
+// or workers can never starve the scheduler of connections.
+type core struct {
+	db        *dbx.DB
+	access    *access.Access
+	policy    *policy.Policy
+	sessions  *accessstore.Store
+	jobs      *job.Definitions
+	triggers  *scheduler.Triggers
+	plans     *scheduler.Plans
+	instances *instancestore.Store
+	lifecycle *instance.Lifecycle
+	graph     *dag.Graph
+	workers   *fleetstore.Store
+	board     *boardstore.Store
+}
+
+func (l *life) newCore(db *dbx.DB) *core {
+	c := &core{db: db, sessions: accessstore.New(db, time.Now, sessionIdle), instances: instancestore.New(db),
+		workers: fleetstore.New(db), board: boardstore.New(db)}
+	c.policy = policy.New(c.sessions, time.Now)
+	c.access = access.New(access.Options{Store: c.sessions, Rights: c.policy, IDs: l.ids.Next, Now: time.Now})
+	c.triggers = &scheduler.Triggers{Store: schedulerstore.New(db), IDs: l.ids, Nudge: l.nudger}
+	c.jobs = &job.Definitions{Store: jobstore.New(db), IDs: l.ids, Now: now, Schedules: scheduler.Times{}, Triggers: jobTriggers{c.triggers},
+		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone}
+	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
+	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: now, Specs: c.jobs, Renderer: renderer{},
+		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}}
+	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: now})
+	c.lifecycle.Deps = c.graph
+	return c
+}
+
+// sessionIdle is how long a session lives without a request.
+const sessionIdle = 12 * time.Hour
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// listener hands committed changes to whoever looks after them.
+type listener struct {
+	l *life
+	c *core
+}
+
+// Changed hands them on.
+func (li listener) Changed(changes []domain.Change) {
+	li.c.graph.Changed(changes)
+	li.l.heard(changes)
+}
+
+// jobTriggers lets the job module keep triggers.
+type jobTriggers struct{ t *scheduler.Triggers }
+
+// Put keeps the job's trigger.
+func (j jobTriggers) Put(ctx context.Context, d domain.Job) error {
+	return j.t.Put(ctx, d.ProjectID, d.ID, d.Version, d.Spec, d.Enabled)
+}
+
+// Remove ends it.
+func (j jobTriggers) Remove(ctx context.Context, d domain.Job) error { return j.t.Remove(ctx, d.ID) }
+
+// projects lets modules find projects by name.
+type projects struct{ a *access.Access }
+
+// ByName finds one.
+func (p projects) ByName(ctx context.Context, name string) (domain.ID, error) {
+	found, err := p.a.ProjectByName(ctx, name)
+	return found.ID, err
+}
+
+// Ensure finds one or makes it.
+func (p projects) Ensure(ctx context.Context, name string) (domain.ID, error) {
+	found, err := p.a.EnsureProject(ctx, name)
+	return found.ID, err
+}
+
+// Names lists all.
+func (p projects) Names(ctx context.Context) (map[domain.ID]string, error) {
+	all, err := p.a.Projects(ctx, domain.ProjectSet{All: true})
+	out := make(map[domain.ID]string, len(all))
+	for _, one := range all {
+		out[one.ID] = one.Name
+	}
+	return out, err
+}
+
+// audit lets modules record changes.
+type audit struct{ a *access.Access }
+
+// Changed records one.
+func (a audit) Changed(ctx context.Context, project domain.ID, action, object, before, after string) error {
+	return a.a.Record(ctx, access.Entry{ProjectID: project, Action: action, Object: object, Before: before, After: after, Allowed: true})
+}
+
+// renderer fills in what an attempt is given.
+type renderer struct{}
+
+// Render fills the job's templates for one attempt.
+func (renderer) Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (json.RawMessage, map[string]string, error) {
+	zone, err := (scheduler.Times{}).Zone(spec.Timezone)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
+		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: 1})
+	return r.Exec, r.Env, err
+}
+
+// planner tells the dag what schedules planned.
+type planner struct{ p *scheduler.Plans }
+
+// PlanOf expands one business date. What lies in a gap was settled without an
+// instance: skipped by policy, or missed.
+func (p planner) PlanOf(ctx context.Context, job domain.ID, date domain.BizDate) (domain.Plan, error) {
+	fires, err := p.p.PlannedOn(ctx, job, date)
+	if err != nil || len(fires) == 0 {
+		return domain.Plan{}, err
+	}
+	first, last := fires[0].Expected, fires[len(fires)-1].Expected
+	gaps, err := p.p.Gaps(ctx, job, first, last.Add(time.Millisecond))
+	if err != nil {
+		return domain.Plan{}, err
+	}
+	var out domain.Plan
+	for _, f := range fires {
+		out.Fires = append(out.Fires, f.Expected)
+		for _, g := range gaps {
+			if f.Expected.Before(g.From) || f.Expected.After(g.To) {
+				continue
+			}
+			if g.Kind == plan.Skipped {
+				out.Skipped = append(out.Skipped, f.Expected)
+			} else {
+				out.Missed = append(out.Missed, f.Expected)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,215 @@
+package center
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/modules/access"
+	accessweb "github.com/axsched/ax/modules/access/web"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/scheduler/cron"
+)
+
+// site is what answers HTTP over all lives of a process: health and metrics
+// always, pages while a life with the role web is up.
+type site struct {
+	o     Options
+	mux   *http.ServeMux
+	began time.Time
+
+	mu    sync.RWMutex
+	life  *life
+	pages http.Handler
+	ready bool // Options.Ready was called
+}
+
+func newSite(o Options) *site {
+	s := &site{o: o, mux: http.NewServeMux(), began: time.Now()}
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]string{"status": "alive"})
+	})
+	s.mux.HandleFunc("GET /readyz", s.readyz)
+	s.mux.Handle("GET /metrics", promhttp.Handler())
+	s.mux.HandleFunc("/", s.page)
+	return s
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+}
+
+// page hands a request to the pages of the life that is up.
+func (s *site) page(w http.ResponseWriter, r *http.Request) {
+	s.mu.RLock()
+	pages := s.pages
+	s.mu.RUnlock()
+	if pages == nil {
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "AX is starting, or this process carries no pages (mode "+string(s.o.Config.Mode)+")", http.StatusServiceUnavailable)
+		return
+	}
+	pages.ServeHTTP(w, r)
+}
+
+func (s *site) up(l *life, pages http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life, s.pages = l, pages
+}
+
+func (s *site) down() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.life, s.pages = nil, nil
+}
+
+// serve answers until ctx ends; requests under way get a while to finish.
+func (s *site) serve(ctx context.Context, ln net.Listener) error {
+	srv := &http.Server{Handler: s.mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		_ = srv.Close()
+	}
+	<-failed
+	return nil
+}
+
+// Part is how one role or store stands.
+type Part struct {
+	OK   bool   `json:"ok"`
+	Note string `json:"note,omitempty"`
+}
+
+// readyz answers 200 when every role and store of this process is well, else 503.
+func (s *site) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	parts := s.parts(ctx)
+	status := http.StatusOK
+	for _, p := range parts {
+		if !p.OK {
+			status = http.StatusServiceUnavailable
+		}
+	}
+	answer(w, status, map[string]any{"ready": status == http.StatusOK, "mode": s.o.Config.Mode, "version": s.o.Version, "parts": parts})
+}
+
+func (s *site) parts(ctx context.Context) map[string]Part {
+	s.mu.RLock()
+	l, pages := s.life, s.pages
+	s.mu.RUnlock()
+	parts := map[string]Part{"redis": part(s.o.Transport.Ping(ctx).Err()), "registry": part(s.o.Registry.Ping(ctx).Err())}
+	if l == nil || len(l.pools) == 0 {
+		parts["database"] = Part{Note: "not open yet"}
+		return parts
+	}
+	parts["database"] = part(l.pools[0].Ping(ctx))
+	mode := s.o.Config.Mode
+	if mode.Carries(config.ModeWeb) {
+		parts["web"] = Part{OK: pages != nil}
+	}
+	if mode.Carries(config.ModeScheduler) {
+		fault := l.sched.Status().Fault
+		parts["scheduler"] = Part{OK: fault == "", Note: fault}
+	}
+	if mode.Carries(config.ModeBroker) {
+		note := "standing by"
+		if l.broker.Active() {
+			note = "active"
+		}
+		parts["broker"] = Part{OK: true, Note: note}
+	}
+	return parts
+}
+
+func part(err error) Part {
+	if err != nil {
+		return Part{Note: err.Error()}
+	}
+	return Part{OK: true}
+}
+
+// Welcome is what the first life tells a person.
+type Welcome struct {
+	// SetupPath is where the first account is made, with its one-time token; "" when
+	// there is one.
+	SetupPath string
+	// LoginPath makes a one-time link that logs the first admin in.
+	LoginPath func(ctx context.Context) (string, error)
+	// Token makes an API token of an admin for the demo, good for a day.
+	Token func(ctx context.Context) (string, error)
+}
+
+// startWeb builds the pages and the API over the web role's pool.
+func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core) error {
+	secret, err := c.access.Start(ctx, access.FirstStart{AdminPassword: string(l.o.Config.AdminPassword), BootstrapToken: string(l.o.Config.BootstrapToken)})
+	if err != nil {
+		return err
+	}
+	zone, err := cron.LoadZone(l.o.Config.Timezone)
+	if err != nil {
+		return err
+	}
+	router, err := httpx.New(httpx.Options{Policy: c.policy, Identity: c.access, Sessions: c.sessions, Ledger: c.sessions, Denials: c.access,
+		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version})
+	if err != nil {
+		return err
+	}
+	if err := router.Add(l.routes(c)...); err != nil {
+		return err
+	}
+	g.Go(func() error { return c.access.Run(ctx) })
+	g.Go(func() error { return c.graph.Run(ctx) })
+	s.up(l, router)
+	s.welcome(ctx, c, secret)
+	return nil
+}
+
+// routes is the table of every page and call.
+func (l *life) routes(c *core) []httpx.Route {
+	routes := []httpx.Route{httpx.Assets()}
+	routes = append(routes, (&accessweb.Handlers{Access: c.access}).Routes()...)
+	return routes
+}
+
+func (s *site) welcome(ctx context.Context, c *core, setup string) {
+	s.mu.Lock()
+	first := !s.ready
+	s.ready = true
+	s.mu.Unlock()
+	if !first || s.o.Ready == nil {
+		return
+	}
+	w := Welcome{LoginPath: func(ctx context.Context) (string, error) {
+		secret, err := c.access.LoginLink(ctx)
+		return "/login?token=" + secret, err
+	}, Token: func(ctx context.Context) (string, error) {
+		return c.access.AdminToken(ctx, "demo", time.Now().Add(24*time.Hour))
+	}}
+	if setup != "" {
+		w.SetupPath = "/setup?token=" + setup
+	}
+	s.o.Ready(ctx, w)
+}
