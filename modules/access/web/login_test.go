@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,6 +128,30 @@ func TestALoginLinkWorksOnceAndForAQuarterOfAnHour(t *testing.T) {
 		}
 		if a := w.api(late, "GET", "/api/v1/me", ""); a.status != 401 {
 			t.Errorf("a login link is taken for an API token: %d", a.status)
+		}
+	})
+}
+
+func TestOfManyWhoUseALinkAtOnceOneGetsIn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		secret, err := w.access.LoginLink(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in atomic.Int32
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				if _, err := w.access.UseLoginLink(t.Context(), secret); err == nil {
+					in.Add(1)
+				} else if !domain.Is(err, domain.Unauthentic) {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if in.Load() != 1 {
+			t.Errorf("%d got in", in.Load())
 		}
 	})
 }
