@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/wheel"
 	"github.com/axsched/ax/worker/protocol"
 )
 
@@ -38,6 +39,10 @@ type Broker struct {
 	active atomic.Bool
 	ready  bell
 	kills  bell
+	wakes  bell
+	// wheel rings wakes on time for what this process committed; the poll of the
+	// rows finds the rest.
+	wheel *wheel.Wheel[domain.ID]
 }
 
 // bell wakes one waiter; ringing it twice is ringing it once.
@@ -53,7 +58,8 @@ func (b bell) ring() {
 // New gives the broker its memory; call it once, with the fields set, before it is used.
 func New(b *Broker) *Broker {
 	b.mem = newMemory()
-	b.ready, b.kills = make(bell, 1), make(bell, 1)
+	b.ready, b.kills, b.wakes = make(bell, 1), make(bell, 1), make(bell, 1)
+	b.wheel = wheel.New[domain.ID](time.Now())
 	if b.AckWithin == 0 {
 		b.AckWithin = 5 * time.Second
 	}
@@ -70,6 +76,9 @@ func (b *Broker) Active() bool { return b.active.Load() }
 func (b *Broker) Changed(changes []domain.Change) {
 	for _, c := range changes {
 		b.mem.changed(c)
+		if at := c.Instance.WakeAt; !at.IsZero() && b.Active() {
+			_ = b.wheel.Add(c.Instance.ID, at) // beyond the horizon: the poll finds it
+		}
 		if c.Instance.Label == domain.Queued {
 			b.ready.ring()
 		}
@@ -104,7 +113,8 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	g.Go(func() error { return b.readUplink(ctx) })
 	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
 	g.Go(func() error { return b.loop(ctx, "kill", poll, b.kills, b.tellKills) })
-	g.Go(func() error { return b.loop(ctx, "sweep", poll, nil, b.sweep) })
+	g.Go(func() error { return b.loop(ctx, "sweep", poll, b.wakes, b.sweep) })
+	g.Go(func() error { return b.wheel.Run(ctx, time.Now, func([]domain.ID) { b.wakes.ring() }) })
 	g.Go(func() error { return b.loop(ctx, "fleet", time.Second, nil, b.inspect) })
 	return g.Wait()
 }

@@ -150,9 +150,13 @@ func (b *Broker) compare(ctx context.Context, view domain.FleetView) error {
 	now := b.Mono()
 	unknown := map[domain.Boot][]domain.ID{}
 	strangers := map[domain.ID]domain.Boot{}
+	var out []Outgoing
 	b.mem.mu.Lock()
 	for _, w := range view.Workers {
 		at := domain.Boot{Name: w.Name, Boot: w.Boot}
+		if drains := w.State == domain.WorkerDraining; drains != w.Drain {
+			out = append(out, Outgoing{w.Name, w.Boot, protocol.Downlink{Drain: &w.Drain}})
+		}
 		named := make(map[domain.ID]bool, len(w.Held))
 		for _, id := range w.Held {
 			named[id] = true
@@ -177,6 +181,11 @@ func (b *Broker) compare(ctx context.Context, view domain.FleetView) error {
 	b.mem.mu.Unlock()
 	for at, ids := range unknown {
 		if err := b.lose(ctx, ids, fmt.Sprintf("worker %s (boot %d) does not know of it", at.Name, at.Boot)); err != nil {
+			return err
+		}
+	}
+	if len(out) > 0 {
+		if err := b.Mail.Post(ctx, out); err != nil {
 			return err
 		}
 	}
