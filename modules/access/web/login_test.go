@@ -52,6 +52,45 @@ func TestASetUpLinkMakesTheFirstAdminOnce(t *testing.T) {
 	})
 }
 
+func TestASecondSetUpLinkDiesWithTheFirst(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		one, err := w.access.Start(t.Context(), access.FirstStart{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := w.access.Start(t.Context(), access.FirstStart{})
+		if err != nil || two == "" || one == two {
+			t.Fatalf("links %q and %q, error %v", one, two, err)
+		}
+		if _, err := w.access.Setup(t.Context(), one, "root", "long enough"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.access.Setup(t.Context(), two, "second", "long enough"); !domain.Is(err, domain.Conflict) {
+			t.Errorf("a second admin by the second link: %v", err)
+		}
+		if a := w.browser().get("/setup?token=" + two); a.status != 403 || strings.Contains(a.body, `name="password"`) {
+			t.Errorf("the page still offers set-up: %d", a.status)
+		}
+	})
+}
+
+func TestPagesBeforeLoginHaveAllTheirWords(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		secret, err := w.access.Start(t.Context(), access.FirstStart{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/login", "/setup", "/setup?token=" + secret, "/login?token=wrong", "/nosuch"} {
+			for _, lang := range []string{"en", "zh-CN"} {
+				a := w.browser().get(path, "Accept-Language", lang)
+				if strings.Contains(a.body, "⟦") || !strings.Contains(a.body, `lang="`+lang+`"`) || strings.Contains(a.body, "style=") {
+					t.Errorf("%s in %s: %d %s", path, lang, a.status, a.body)
+				}
+			}
+		}
+	})
+}
+
 func TestFirstStartFromTheEnvironment(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var group sync.WaitGroup
