@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -16,6 +17,8 @@ const (
 	fastFailures = 3               // in a row, after which it is left out
 	fastPause    = 5 * time.Second // for so long
 )
+
+var errShort = errors.New("the fast path answered for another number of keys")
 
 // fast is the fast path behind a deadline and a breaker: it may fail, hang or be nil,
 // and then every fire counts as won. Safe for concurrent use.
@@ -54,7 +57,7 @@ func (f *fast) win(ctx context.Context, batch []plan.Due) (won []bool, failed bo
 			f.count(nil)
 			return a.won, false
 		}
-		f.count(errors.Join(a.err, errors.New("the answer was not usable")))
+		f.count(cmp.Or(a.err, errShort))
 	case <-ctx.Done():
 		f.count(ctx.Err())
 	}

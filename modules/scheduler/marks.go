@@ -28,7 +28,7 @@ type marks struct {
 }
 
 type mark struct {
-	lost        bool // another node looks first
+	lost        bool      // another node looks first
 	locked      time.Time // the fire whose row was found locked
 	lockedSince time.Time
 	alerted     bool

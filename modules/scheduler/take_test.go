@@ -1,0 +1,480 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/scheduler/plan"
+)
+
+// Nodes that take at once, transactions that die at any moment, a clock that goes on:
+// each planned time is there exactly once.
+func TestEachPlannedTimeOnce(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		start := b.now()
+		const jobs = 40
+		for job := domain.ID(1); job <= jobs; job++ {
+			spec := everySpec(time.Duration(job%7+1) * time.Second)
+			spec.Misfire = domain.MisfireAll
+			b.mustPut(job, 1, spec)
+		}
+		var nodes sync.WaitGroup
+		stop := make(chan struct{})
+		for n := range 3 {
+			node := b.node(nil)
+			dice := rand.New(rand.NewPCG(uint64(n), 1))
+			nodes.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					batch, err := b.st.Due(context.Background(), b.now(), 10_000)
+					if err != nil || len(batch) == 0 {
+						continue
+					}
+					ctx, cancel := context.WithCancel(context.Background())
+					kill := time.AfterFunc(time.Duration(dice.IntN(20_000))*time.Microsecond, cancel)
+					node.take(ctx, batch)
+					kill.Stop()
+					cancel()
+				}
+			})
+		}
+		for range 150 {
+			b.pass(time.Duration(rand.IntN(500)) * time.Millisecond)
+			time.Sleep(2 * time.Millisecond) // the race is what is tested: let them run
+		}
+		close(stop)
+		nodes.Wait()
+		b.drain(b.node(nil))
+		for job := domain.ID(1); job <= jobs; job++ {
+			a := b.account(job, start)
+			want := int(b.now().Sub(start) / (time.Duration(job%7+1) * time.Second))
+			if a.Fired != want || a.Absent+a.Missed+a.Skipped+a.Unplanned != 0 {
+				t.Errorf("job %d: %d fires planned up to now, account %+v", job, want, a)
+			}
+		}
+	})
+}
+
+func TestTwoNodesTakeTheSameBatch(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		for job := domain.ID(1); job <= 700; job++ {
+			b.mustPut(job, 1, cronSpec("0 * * * *"))
+		}
+		b.set(instant(t, "2026-05-01T11:00:00Z"))
+		batch := b.due()
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				node := b.node(nil)
+				for part := range slices.Chunk(batch, maxBatch) {
+					node.take(t.Context(), part)
+				}
+			})
+		}
+		both.Wait()
+		b.drain(b.node(nil))
+		all, err := b.instances(t.Context(), "1 = 1")
+		if err != nil || len(all) != 700 {
+			t.Errorf("%d instances, %v", len(all), err)
+		}
+	})
+}
+
+// holdRow holds a trigger's row in a transaction of somebody else until let go.
+func (b *bed) holdRow(id domain.ID) (letGo func()) {
+	b.t.Helper()
+	held, done := make(chan struct{}), make(chan error, 1)
+	free := make(chan struct{})
+	go func() {
+		done <- b.db.Tx(context.Background(), func(ctx context.Context) error {
+			_, _, err := b.st.LockSkipping(ctx, []domain.ID{id})
+			close(held)
+			<-free
+			return err
+		})
+	}()
+	<-held
+	return func() {
+		close(free)
+		if err := <-done; err != nil {
+			b.t.Error(err)
+		}
+	}
+}
+
+// A row locked for a minute over its fire: late by policy, nothing lost, an alert; the
+// others are on time.
+func TestLockedRowIsPassedOver(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		if b.db.Dialect() == dbx.SQLite {
+			t.Skip("SQLite has one writer at a time and no row locks")
+		}
+		start := b.now()
+		b.mustPut(1, 1, cronSpec("* * * * *"))
+		b.mustPut(2, 1, cronSpec("* * * * *"))
+		b.set(instant(t, "2026-05-01T10:01:00Z"))
+		letGo := b.holdRow(b.trigger(1).ID)
+		node := b.node(nil)
+		for range 60 {
+			for _, l := range node.take(t.Context(), b.due()) {
+				if l.due.ID == b.trigger2(1) && l.at.Sub(b.now()) != lockedPause {
+					t.Errorf("a locked row is looked at again at %s", l.at)
+				}
+			}
+			b.pass(time.Second)
+		}
+		if got := b.fires(2); !slices.Equal(got, []string{"01T10:01:00 2026-05-01"}) {
+			t.Errorf("the other job: %v", got)
+		}
+		if got := b.fires(1); len(got) != 0 {
+			t.Errorf("the locked job: %v", got)
+		}
+		if s := node.marks.status(); s.LockedLong != 1 || s.Locked < 50 || s.Failures != 0 {
+			t.Errorf("status %+v", s)
+		}
+		letGo()
+		b.drain(node)
+		if got := b.fires(1); !slices.Equal(got, []string{"01T10:01:00 2026-05-01", "01T10:02:00 2026-05-01"}) {
+			t.Errorf("after the lock: %v", got)
+		}
+		for job := domain.ID(1); job <= 2; job++ {
+			if a := b.account(job, start); a.Fired != 2 || !a.Balanced() {
+				t.Errorf("account of %d: %+v", job, a)
+			}
+		}
+	})
+}
+
+// trigger2 reads a trigger's id without a lock.
+func (b *bed) trigger2(job domain.ID) domain.ID {
+	of, err := b.st.Of(b.t.Context(), []domain.ID{job})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return of[job].ID
+}
+
+func TestDueIsJudgedByTheDatabase(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		b.mustPut(1, 1, cronSpec("* * * * *"))
+		due := b.trigger(1)
+		path := &fakePath{set: map[string]bool{}}
+		node := b.node(path)
+		b.set(instant(t, "2026-05-01T10:00:59.5Z")) // the node's wheel was half a second early
+		looks := node.take(t.Context(), []plan.Due{dueOf(due)})
+		if len(looks) != 1 || !looks[0].due.Next.Equal(due.Next) || !looks[0].at.IsZero() {
+			t.Errorf("looks %+v", looks)
+		}
+		if got := b.fires(1); len(got) != 0 {
+			t.Errorf("fired early: %v", got)
+		}
+		path.eventuallyEmpty(t)
+		// A wheel that is behind the row: disabled or taken meanwhile.
+		if err := b.triggers().Pause(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(time.Minute)
+		looks = node.take(t.Context(), []plan.Due{dueOf(due)})
+		if len(looks) != 1 || !looks[0].due.Next.IsZero() || len(b.fires(1)) != 0 {
+			t.Errorf("looks %+v, fires %v", looks, b.fires(1))
+		}
+	})
+}
+
+func TestClockOffTakesNothing(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		b.mustPut(1, 1, cronSpec("* * * * *"))
+		b.pass(time.Minute)
+		node := b.node(nil)
+		for _, c := range []struct {
+			off  time.Duration
+			says string
+		}{{1100 * time.Millisecond, "ahead of"}, {-2 * time.Hour, "behind"}} {
+			node.clock.own = func() time.Time { return b.now().Add(c.off) }
+			looks := node.take(t.Context(), b.due()) // found out inside the transaction
+			if fault := node.clock.fault(); !strings.Contains(fault, c.says) {
+				t.Errorf("%s off: %q", c.off, fault)
+			}
+			if len(looks) != 1 || len(b.fires(1)) != 0 {
+				t.Errorf("%s off: looks %v, fires %v", c.off, looks, b.fires(1))
+			}
+			looks = node.take(t.Context(), b.due()) // and not even tried then
+			if len(looks) != 1 || node.marks.status().Failures > 2 {
+				t.Errorf("%s off: looks %v, status %+v", c.off, looks, node.marks.status())
+			}
+			node.clock.own = b.now
+			if err := node.clock.measure(t.Context()); err != nil || node.clock.fault() != "" {
+				t.Errorf("%v, %s", err, node.clock.fault())
+			}
+		}
+		node.clock.own = func() time.Time { return b.now().Add(900 * time.Millisecond) }
+		node.take(t.Context(), b.due())
+		if len(b.fires(1)) != 1 || len(node.marks.status().Poisoned) != 0 {
+			t.Errorf("0.9 s off: fires %v, status %+v", b.fires(1), node.marks.status())
+		}
+	})
+}
+
+// One trigger's fault is its own: the others fire, and it is tried again later and later.
+func TestPoisonedTriggerBlocksNobody(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		start := b.now()
+		for job := domain.ID(1); job <= 20; job++ {
+			b.mustPut(job, 1, cronSpec("* * * * *"))
+		}
+		b.mu.Lock()
+		b.broken[3] = errors.New("the definition is torn")
+		b.bad[5] = errors.New("the params of this job blow up")
+		b.mu.Unlock()
+		if _, err := b.db.Exec(t.Context(), "UPDATE `trigger` SET kind = 'moon' WHERE job_id = 7"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.db.Exec(t.Context(), "UPDATE schedule_span SET timezone = 'No/Where' WHERE job_id = 9"); err != nil {
+			t.Fatal(err)
+		}
+		b.pass(time.Minute)
+		node := b.node(nil)
+		looks := node.take(t.Context(), b.due())
+		if len(looks) != 20 {
+			t.Errorf("%d looks", len(looks))
+		}
+		for job := domain.ID(1); job <= 20; job++ {
+			sick := job == 3 || job == 5 || job == 7 || job == 9
+			if got := b.fires(job); (len(got) == 1) == sick {
+				t.Errorf("job %d: fires %v", job, got)
+			}
+		}
+		s := node.marks.status()
+		if len(s.Poisoned) != 4 {
+			t.Fatalf("poisoned: %+v", s.Poisoned)
+		}
+		var reasons []string
+		for _, p := range s.Poisoned {
+			reasons = append(reasons, p.Reason)
+		}
+		for _, want := range []string{"torn", "blow up", "moon", "No/Where"} {
+			if !slices.ContainsFunc(reasons, func(r string) bool { return strings.Contains(r, want) }) {
+				t.Errorf("no reason names %q: %q", want, reasons)
+			}
+		}
+		node.take(t.Context(), b.due())
+		if p := node.marks.status().Poisoned[0]; p.Tries != 2 || p.Until.Sub(b.now()) != 2*poisonPause {
+			t.Errorf("second failure: %+v", p)
+		}
+		b.mu.Lock()
+		clear(b.broken)
+		clear(b.bad)
+		b.mu.Unlock()
+		for _, q := range []string{"UPDATE `trigger` SET kind = 'cron' WHERE job_id = 7", "UPDATE schedule_span SET timezone = 'UTC' WHERE job_id = 9"} {
+			if _, err := b.db.Exec(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.drain(node)
+		if s := node.marks.status(); len(s.Poisoned) != 0 {
+			t.Errorf("still poisoned: %+v", s.Poisoned)
+		}
+		for job := domain.ID(1); job <= 20; job++ {
+			if a := b.account(job, start); a.Fired != 1 {
+				t.Errorf("job %d: %+v", job, a)
+			}
+		}
+	})
+}
+
+// A fire that has an instance already (a backfill came first) is passed over, and the trigger goes on.
+func TestFireThatExistsIsPassedOver(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		start := b.now()
+		for job := domain.ID(1); job <= 3; job++ {
+			b.mustPut(job, 1, cronSpec("* * * * *"))
+		}
+		b.pass(time.Minute)
+		if _, err := b.Create(t.Context(), []domain.NewInstance{{ProjectID: project, JobID: 2, JobName: "x", Version: 1,
+			FireKey: domain.ScheduleFireKey(b.now()), Trigger: domain.TriggerBackfill, BizDate: domain.BizDateOf(b.now(), time.UTC), Expected: b.now()}}); err != nil {
+			t.Fatal(err)
+		}
+		node := b.node(nil)
+		b.drain(node)
+		for job := domain.ID(1); job <= 3; job++ {
+			if a := b.account(job, start); a.Fired != 1 || a.Unplanned != 0 {
+				t.Errorf("job %d: %+v", job, a)
+			}
+		}
+		if s := node.marks.status(); s.Failures != 0 || s.Fires != 2 {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestMisfirePolicies(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		start := b.now()
+		for i, m := range []domain.Misfire{domain.MisfireOnce, domain.MisfireSkip, domain.MisfireAll} {
+			spec := cronSpec("*/10 * * * *")
+			spec.Misfire = m
+			b.mustPut(domain.ID(i+1), 1, spec)
+		}
+		b.set(instant(t, "2026-05-01T10:35:00Z"))
+		b.drain(b.node(nil))
+		for i, want := range [][]string{{"01T10:30:00 2026-05-01"}, nil, {"01T10:10:00 2026-05-01", "01T10:20:00 2026-05-01", "01T10:30:00 2026-05-01"}} {
+			job := domain.ID(i + 1)
+			if got := b.fires(job); !slices.Equal(got, want) {
+				t.Errorf("job %d: %v, want %v", job, got, want)
+			}
+			a := b.account(job, start)
+			if a.Planned-a.Pending != 3 || a.Fired != len(want) || a.Missed+a.Skipped != 3-len(want) || !a.Balanced() {
+				t.Errorf("job %d: %+v", job, a)
+			}
+		}
+		ins, err := b.instances(t.Context(), "job_id = 1")
+		if err != nil || ins[0].Reason != "misfire: taken 5m0s late" {
+			t.Errorf("%+v, %v", ins, err)
+		}
+		if a := b.account(1, start); len(a.Reasons) != 1 || a.Reasons[0] != (Reason{plan.Missed, "misfire: fire_once took 10:30 of that day", 2}) {
+			t.Errorf("reasons %+v", a.Reasons)
+		}
+	})
+}
+
+func TestWeekOfSleepIsSettledInSteps(t *testing.T) {
+	eachBed(t, "2026-05-01T00:00:00Z", func(t *testing.T, b *bed) {
+		b.mustPut(1, 1, everySpec(100*time.Millisecond))
+		b.mustPut(2, 1, cronSpec("0 0 * * *"))
+		b.pass(8 * 24 * time.Hour)
+		node := b.node(nil)
+		batch := b.due()
+		looks := node.take(t.Context(), batch)
+		if len(looks) != 2 {
+			t.Fatalf("looks %+v", looks)
+		}
+		if got := b.fires(2); len(got) != 8 {
+			t.Errorf("the other job was settled beside it: %v", got)
+		}
+		b.drain(node)
+		s := node.marks.status()
+		if want := int64(8*864_000 + 8); s.Fires+s.Gaps != want || s.Takes > 30 {
+			t.Errorf("%d fires and %d gaps, want %d together; %d transactions", s.Fires, s.Gaps, want, s.Takes)
+		}
+	})
+}
+
+// Save, pause, resume, remove, fire, outage in any order: the books balance.
+func TestLedgerBalances(t *testing.T) {
+	eachBed(t, "2026-03-28T20:00:00Z", func(t *testing.T, b *bed) {
+		start := b.now()
+		for round := range 6 {
+			dice := rand.New(rand.NewPCG(uint64(round), 2))
+			job := domain.ID(round + 1)
+			b.set(start)
+			var said []string
+			for step, version := 0, 0; step < 60; step++ {
+				said = append(said, b.anyStep(t, dice, job, &version))
+			}
+			b.drain(b.node(nil))
+			a := b.account(job, start)
+			if !a.Balanced() || a.Unplanned != 0 || a.Planned == 0 {
+				t.Fatalf("round %d: %+v after\n%s", round, a, strings.Join(said, "\n"))
+			}
+		}
+	})
+}
+
+func (b *bed) anyStep(t *testing.T, dice *rand.Rand, job domain.ID, version *int) string {
+	t.Helper()
+	var err error
+	var what string
+	switch k := dice.IntN(10); {
+	case k < 3 || *version == 0:
+		spec := []domain.JobSpec{cronSpec("*/7 * * * *"), cronSpec("30 2 * * *"), everySpec(95 * time.Second), cronSpec("@every 10m"), cronSpec("0 */2 * * *")}[dice.IntN(5)]
+		spec.Timezone = []string{"UTC", "Europe/Berlin"}[dice.IntN(2)]
+		spec.Misfire = []domain.Misfire{domain.MisfireOnce, domain.MisfireSkip, domain.MisfireAll}[dice.IntN(3)]
+		*version++
+		what, err = fmt.Sprintf("save %+v %s", spec.Schedule, spec.Misfire), b.put(job, *version, spec, dice.IntN(4) > 0)
+	case k == 3:
+		what, err = "pause", b.triggers().Pause(t.Context(), job)
+	case k < 6:
+		what, err = "resume", b.triggers().Resume(t.Context(), job)
+	case k == 6 && dice.IntN(3) == 0:
+		what, err = "remove", b.triggers().Remove(t.Context(), job)
+	case k == 7:
+		what = "outage"
+		b.pass(time.Duration(dice.IntN(10*3600)) * time.Second)
+	default:
+		what = "take"
+		b.pass(time.Duration(dice.IntN(600_000)) * time.Millisecond)
+		b.node(nil).take(t.Context(), b.due())
+	}
+	if err != nil {
+		t.Fatal(what, err)
+	}
+	return b.now().Format(time.RFC3339) + " " + what
+}
+
+// Whoever saves jobs and whoever takes fires lock in whatever order comes: nobody waits for ever.
+func TestSavingAndTakingAtOnce(t *testing.T) {
+	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		const jobs = 30
+		start := b.now()
+		for job := domain.ID(1); job <= jobs; job++ {
+			b.mustPut(job, 1, everySpec(time.Second))
+		}
+		var all sync.WaitGroup
+		stop := make(chan struct{})
+		for range 2 {
+			node := b.node(nil)
+			all.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						if batch, err := b.st.Due(context.Background(), b.now(), 1000); err == nil && len(batch) > 0 {
+							node.take(context.Background(), batch)
+						}
+					}
+				}
+			})
+		}
+		for range 40 {
+			b.pass(300 * time.Millisecond)
+			order := rand.Perm(jobs)
+			err := b.db.Tx(t.Context(), func(ctx context.Context) error {
+				for _, j := range order[:5] {
+					job := domain.ID(j + 1)
+					if err := b.triggers().Pause(ctx, job); err != nil {
+						return err
+					}
+					if err := b.triggers().Resume(ctx, job); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil && !domain.Is(err, domain.Unavailable) {
+				t.Error(err)
+			}
+		}
+		close(stop)
+		all.Wait()
+		b.drain(b.node(nil))
+		for job := domain.ID(1); job <= jobs; job++ {
+			if a := b.account(job, start); !a.Balanced() || a.Unplanned != 0 {
+				t.Errorf("job %d: %+v", job, a)
+			}
+		}
+	})
+}
