@@ -49,9 +49,9 @@ func TestDialogs(t *testing.T) {
 func TestLiveKeepsWhatIsOpen(t *testing.T) {
 	b := open(t)
 	b.show(t, "instance", "en", "light", 1440)
-	ask[bool](t, b, `(document.querySelector(".steps").open = true, window.rounds = 0, document.addEventListener("ax:live", () => rounds++), true)`)
+	ask[bool](t, b, `(document.querySelector(".chain").open = true, window.rounds = 0, document.addEventListener("ax:live", () => rounds++), true)`)
 	until(t, b, `window.rounds > 0`)
-	if !ask[bool](t, b, `document.querySelector(".steps").open`) {
+	if !ask[bool](t, b, `document.querySelector(".chain").open`) {
 		t.Error("the refresh closed what was open")
 	}
 	if said := b.complained(); len(said) > 0 {

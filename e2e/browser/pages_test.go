@@ -32,11 +32,11 @@ func TestEveryPage(t *testing.T) {
 		t.Run(story.Name, func(t *testing.T) {
 			for _, lang := range []string{"en", "zh-CN"} {
 				for _, theme := range []string{"light", "dark"} {
+					b.show(t, story.Name, lang, theme, 1440)
 					for _, width := range []int64{1440, 1024, 390} {
-						look(t, b, story.Name, lang, theme, width)
+						look(t, b, strings.Join([]string{story.Name, lang, theme, strconv.FormatInt(width, 10)}, "_"), width)
 					}
 					if len(axe) > 0 {
-						b.show(t, story.Name, lang, theme, 1440)
 						audit(t, b, string(axe), lang+" "+theme)
 					}
 				}
@@ -45,24 +45,26 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-func look(t *testing.T, b *tab, story, lang, theme string, width int64) {
+// look checks the page that is open at one width; name says which it is.
+func look(t *testing.T, b *tab, name string, width int64) {
 	t.Helper()
-	b.show(t, story, lang, theme, width)
-	where := lang + " " + theme + " " + strconv.FormatInt(width, 10)
-	if strings.HasPrefix(story, "edit-yaml") || story == "edit-conflict" {
+	if err := chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)); err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasPrefix(name, "edit-yaml") || strings.HasPrefix(name, "edit-conflict") {
 		until(t, b, `document.querySelector(".yaml-host")?.shadowRoot.querySelector(".cm-content") != null`)
 	}
 	if over := ask[int](t, b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
-		t.Errorf("%s: scrolls sideways by %d px: %s", where, over, ask[string](t, b, widest))
+		t.Errorf("%s: scrolls sideways by %d px: %s", name, over, ask[string](t, b, widest))
 	}
 	if ask[bool](t, b, `document.documentElement.outerHTML.includes("⟦")`) {
-		t.Errorf("%s: a word is missing: %s", where, ask[string](t, b, `document.documentElement.outerHTML.match(/⟦[^⟧]*⟧/)[0]`))
+		t.Errorf("%s: a word is missing: %s", name, ask[string](t, b, `document.documentElement.outerHTML.match(/⟦[^⟧]*⟧/)[0]`))
 	}
 	if said := b.complained(); len(said) > 0 {
-		t.Errorf("%s: the console says %q", where, said)
+		t.Errorf("%s: the console says %q", name, said)
 	}
 	if os.Getenv("AX_SHOTS") != "" && width != 1024 {
-		picture(t, b, strings.Join([]string{story, lang, theme, strconv.FormatInt(width, 10)}, "_"))
+		picture(t, b, name)
 	}
 }
 

@@ -21,6 +21,10 @@ func serveLog(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return
+	}
 	from := max(number(q.Get("after")), number(r.Header.Get("Last-Event-ID")))
 	for no := from; no < from+number(q.Get("n")); {
 		var lines [][]any
@@ -35,6 +39,10 @@ func serveLog(w http.ResponseWriter, r *http.Request) {
 		if _, err := fmt.Fprintf(w, "id: %d\ndata: %s\n\n", no, data); err != nil {
 			return
 		}
+	}
+	if number(q.Get("n")) == 0 {
+		<-r.Context().Done() // a task that says nothing at the moment
+		return
 	}
 	_, _ = fmt.Fprint(w, "event: end\ndata: {}\n\n")
 }

@@ -53,7 +53,7 @@ func DurationParts(ctx context.Context, d time.Duration) []Part {
 		return []Part{{trimZero(d.Seconds()), unit("s")}}
 	case d < time.Hour:
 		return pair(d, time.Minute, time.Second, unit("min"), unit("s"))
-	case d < 48*time.Hour:
+	case d < 24*time.Hour:
 		return pair(d, time.Hour, time.Minute, unit("h"), unit("min"))
 	}
 	return pair(d, 24*time.Hour, time.Hour, unit("d"), unit("h"))
