@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/worker/protocol"
@@ -43,7 +44,8 @@ type attempt struct {
 // message is one whose claim has not been answered.
 type message struct {
 	id, lane string
-	open     map[int64]bool // attempts still claimed
+	ids      []int64        // in the order of the center's ranks
+	open     map[int64]bool // those still claimed
 	nonce    string         // of the newest claim; empty before the first
 	sent     time.Duration  // when that was sent
 	next     time.Duration  // when to claim again
@@ -61,6 +63,11 @@ type book struct {
 	count         [ended + 1]int
 }
 
+// left returns what is still claimed, in order.
+func (m *message) left() []int64 {
+	return slices.DeleteFunc(slices.Clone(m.ids), func(id int64) bool { return !m.open[id] })
+}
+
 func newBook() *book {
 	return &book{attempts: map[int64]*attempt{}, messages: map[string]*message{}, recent: map[int64]bool{}, older: map[int64]bool{}}
 }
@@ -76,7 +83,7 @@ func (b *book) receive(lane string, m protocol.Message, now time.Duration) bool 
 		if b.known(id) {
 			continue
 		}
-		msg.open[id] = true
+		msg.ids, msg.open[id] = append(msg.ids, id), true
 		b.add(&attempt{id: id, phase: claimed, msg: msg, lane: lane})
 	}
 	if len(msg.open) == 0 {
@@ -97,11 +104,7 @@ func (b *book) claims(now time.Duration, nonce func() string) []protocol.Claim {
 		}
 		m.nonce, m.sent = nonce(), now
 		m.next, m.wait = now+m.wait, min(2*m.wait, claimMost)
-		c := protocol.Claim{Message: m.id, Nonce: m.nonce}
-		for id := range m.open {
-			c.IDs = append(c.IDs, id)
-		}
-		out = append(out, c)
+		out = append(out, protocol.Claim{Message: m.id, Nonce: m.nonce, IDs: m.left()})
 	}
 	return out
 }
@@ -203,9 +206,7 @@ func (b *book) confirm(ids []int64, now time.Duration) []int64 {
 func (b *book) handBack() []int64 {
 	var ids []int64
 	for _, m := range b.messages {
-		for id := range m.open {
-			ids = append(ids, id)
-		}
+		ids = append(ids, m.left()...)
 		b.close(m)
 	}
 	return ids
