@@ -39,3 +39,36 @@ type Tally interface {
 type Listener interface {
 	Changed(changes []domain.Change)
 }
+
+// Dependency is one dependency of an instance with what is said of it.
+type Dependency struct {
+	domain.InstanceDep
+	Said string // for one that waits: what is missing, in English
+}
+
+// DepsOf reads the dependencies of instances.
+type DepsOf interface {
+	Of(ctx context.Context, instance domain.ID) ([]Dependency, error)
+	// Waiters lists the rows that name a job on a business date, whatever their state.
+	Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error)
+}
+
+// Workers lists the workers as they were last seen, lost ones too.
+type Workers interface {
+	List(ctx context.Context) ([]domain.Worker, error)
+}
+
+// Presence tells whether a broker is active anywhere.
+type Presence interface {
+	Present(ctx context.Context) (bool, error)
+}
+
+// Audit records a change in the transaction of ctx.
+type Audit interface {
+	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error
+}
+
+// Values judges the params and the environment of one run: names, NUL, size.
+type Values interface {
+	Check(params, env map[string]string) error
+}

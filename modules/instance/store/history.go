@@ -112,11 +112,4 @@ func (s *Store) Runs(ctx context.Context, instance domain.ID) ([]domain.Run, err
 	return out, err
 }
 
-// InstanceOfRun finds the instance that a run belongs to; 0 if there is none.
-func (s *Store) InstanceOfRun(ctx context.Context, run domain.ID) (domain.ID, error) {
-	var id int64
-	err := s.db.Scan(ctx, &id, "SELECT instance_id FROM run WHERE id = ?", run)
-	return domain.ID(id), err
-}
-
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -66,3 +66,30 @@ func (s *Store) List(ctx context.Context, f Filter) ([]domain.Instance, error) {
 	err := s.db.Scan(ctx, &rows, query+" ORDER BY "+order+" LIMIT ?", append(args, f.Limit)...)
 	return instances(rows), err
 }
+
+// ByTrace finds the instance one of whose runs carries the trace id; 0 if there is
+// none.
+func (s *Store) ByTrace(ctx context.Context, trace string) (domain.ID, error) {
+	run, ok := domain.RunOfTrace(trace)
+	if !ok {
+		return 0, nil
+	}
+	var rows []struct{ ID int64 }
+	err := s.db.Scan(ctx, &rows, "SELECT id FROM instance WHERE id = ? AND trace_id = ?"+
+		" UNION SELECT instance_id FROM run WHERE id = ? AND trace_id = ?", run, trace, run, trace)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return domain.ID(rows[0].ID), nil
+}
+
+// begun are the labels of an instance that has left the queue and has not ended.
+var begun = []domain.Label{domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan}
+
+// Begun reads the instances of a job that were sent to a target and have not ended,
+// oldest first.
+func (s *Store) Begun(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error) {
+	var rows []instanceRow
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE state = 'running' AND label IN ? AND job_id = ? ORDER BY id LIMIT ?", begun, job, limit)
+	return instances(rows), err
+}

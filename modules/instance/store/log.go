@@ -2,19 +2,34 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
 
-// LogChunk is a piece of an attempt's output: Body is a JSON array of lines
-// [number, ms, stream, text], First and Last the numbers of its ends.
+// LogChunk is a piece of an attempt's output: Body is a JSON array of lines as they
+// were shipped, First and Last the places of its ends, from 1 without a gap.
 type LogChunk struct {
 	AttemptID domain.ID
 	ProjectID domain.ID
 	First     int64
 	Last      int64
 	Body      string
+	CreatedAt time.Time
+}
+
+// LogGap says that the line at a place stands for output that was not kept.
+type LogGap struct {
+	Place int64
+	Lines int64 // how many lines that was
+}
+
+// LogSpan is the places of one stored piece.
+type LogSpan struct {
+	AttemptID domain.ID
+	First     int64
+	Last      int64
 }
 
 type logRow struct {
@@ -29,37 +44,93 @@ type logRow struct {
 // TableName is gorm's.
 func (logRow) TableName() string { return "log_chunk" }
 
-// InsertLogs writes pieces of output; a piece that is there already is passed over.
+// maxLogInsert bounds the text of one statement, in bytes.
+const maxLogInsert = 1 << 20
+
+// InsertLogs writes pieces of output; Exists if one begins where another does.
 func (s *Store) InsertLogs(ctx context.Context, chunks []LogChunk, now time.Time) error {
-	if len(chunks) == 0 {
+	var rows []logRow
+	size := 0
+	flush := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		err := s.db.Insert(ctx, &rows)
+		rows, size = nil, 0
+		return err
+	}
+	for _, c := range chunks {
+		if size += len(c.Body); size > maxLogInsert {
+			if err := flush(); err != nil {
+				return err
+			}
+			size = len(c.Body)
+		}
+		rows = append(rows, logRow{AttemptID: int64(c.AttemptID), FirstLine: c.First, LastLine: c.Last, ProjectID: int64(c.ProjectID), Body: c.Body, CreatedAt: domain.Millis(now)})
+	}
+	return flush()
+}
+
+// InsertLogGaps notes gaps; those noted already are passed over.
+func (s *Store) InsertLogGaps(ctx context.Context, attempt, project domain.ID, gaps []LogGap, now time.Time) error {
+	if len(gaps) == 0 {
 		return nil
 	}
-	rows := make([]logRow, len(chunks))
-	for i, c := range chunks {
-		rows[i] = logRow{AttemptID: int64(c.AttemptID), FirstLine: c.First, LastLine: c.Last, ProjectID: int64(c.ProjectID), Body: c.Body, CreatedAt: domain.Millis(now)}
+	rows := make([]logRow, len(gaps))
+	for i, g := range gaps {
+		rows[i] = logRow{AttemptID: int64(attempt), FirstLine: -g.Place, LastLine: -g.Place, ProjectID: int64(project),
+			Body: strconv.FormatInt(g.Lines, 10), CreatedAt: domain.Millis(now)}
 	}
 	_, err := s.db.InsertNew(ctx, &rows)
 	return err
 }
 
-// Logs reads pieces of an attempt's output that end after the line, in order.
+// LogGaps reads the gaps of an attempt's output, in order.
+func (s *Store) LogGaps(ctx context.Context, attempt domain.ID) ([]LogGap, error) {
+	var rows []logRow
+	err := s.db.Scan(ctx, &rows, "SELECT first_line, body FROM log_chunk WHERE attempt_id = ? AND first_line < 0 ORDER BY first_line DESC", attempt)
+	out := make([]LogGap, len(rows))
+	for i, r := range rows {
+		out[i].Place = -r.FirstLine
+		out[i].Lines, _ = strconv.ParseInt(r.Body, 10, 64) // written by us only
+	}
+	return out, err
+}
+
+// LogSpans reads which places of the attempts' output are stored, in order.
+func (s *Store) LogSpans(ctx context.Context, attempts []domain.ID) ([]LogSpan, error) {
+	var rows []logRow
+	err := s.db.Scan(ctx, &rows, "SELECT attempt_id, first_line, last_line FROM log_chunk WHERE attempt_id IN ? AND first_line > 0 ORDER BY attempt_id, first_line",
+		append(sortedIDs(attempts), 0))
+	out := make([]LogSpan, len(rows))
+	for i, r := range rows {
+		out[i] = LogSpan{domain.ID(r.AttemptID), r.FirstLine, r.LastLine}
+	}
+	return out, err
+}
+
+// Logs reads pieces of an attempt's output that end after the place, in order.
 func (s *Store) Logs(ctx context.Context, attempt domain.ID, after int64, limit int) ([]LogChunk, error) {
 	var rows []logRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM log_chunk WHERE attempt_id = ? AND last_line > ? ORDER BY first_line LIMIT ?", attempt, after, limit)
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM log_chunk WHERE attempt_id = ? AND first_line > 0 AND last_line > ? ORDER BY first_line LIMIT ?", attempt, max(after, 0), limit)
 	return chunks(rows), err
 }
 
-// LastLine is the number of the last line stored; 0 = none.
-func (s *Store) LastLine(ctx context.Context, attempt domain.ID) (int64, error) {
-	var n int64
-	err := s.db.Scan(ctx, &n, "SELECT COALESCE(MAX(last_line), 0) FROM log_chunk WHERE attempt_id = ?", attempt)
-	return n, err
+// LogEnd reads the last piece of an attempt's output without its text; zero when
+// there is none.
+func (s *Store) LogEnd(ctx context.Context, attempt domain.ID) (LogChunk, error) {
+	var rows []logRow
+	err := s.db.Scan(ctx, &rows, "SELECT attempt_id, first_line, last_line, created_at FROM log_chunk WHERE attempt_id = ? AND first_line > 0 ORDER BY first_line DESC LIMIT 1", attempt)
+	if err != nil || len(rows) == 0 {
+		return LogChunk{}, err
+	}
+	return chunks(rows)[0], nil
 }
 
 func chunks(rows []logRow) []LogChunk {
 	out := make([]LogChunk, len(rows))
 	for i, r := range rows {
-		out[i] = LogChunk{AttemptID: domain.ID(r.AttemptID), ProjectID: domain.ID(r.ProjectID), First: r.FirstLine, Last: r.LastLine, Body: r.Body}
+		out[i] = LogChunk{AttemptID: domain.ID(r.AttemptID), ProjectID: domain.ID(r.ProjectID), First: r.FirstLine, Last: r.LastLine, Body: r.Body, CreatedAt: domain.FromMillis(r.CreatedAt)}
 	}
 	return out
 }

@@ -1,0 +1,132 @@
+package instance
+
+import (
+	"context"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance/store"
+)
+
+// Records answers questions about instances and changes nothing. All fields but
+// Broker must be set. Safe for concurrent use.
+type Records struct {
+	Store   *store.Store
+	Specs   Specs
+	Deps    DepsOf
+	Workers Workers
+	Broker  Presence // nil: nothing is known of the broker
+	Now     func() time.Time
+}
+
+// Explain gathers what says why an instance stands where it does.
+func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error) {
+	f := Facts{Instance: in, Now: r.Now()}
+	var err error
+	if f.Spec, err = r.Specs.Spec(ctx, in.JobID, in.Version); err != nil {
+		return f, err
+	}
+	if in.AttemptID != 0 {
+		m, err := r.Store.Attempts(ctx, []domain.ID{in.AttemptID})
+		if err != nil {
+			return f, err
+		}
+		if a, ok := m[in.AttemptID]; ok {
+			f.Attempt = &a
+		}
+	}
+	switch in.Label {
+	case domain.WaitingDeps:
+		err = r.explainDeps(ctx, &f)
+	case domain.HeldOverlap:
+		err = r.explainOverlap(ctx, &f)
+	case domain.Queued:
+		err = r.explainQueue(ctx, &f)
+	case domain.UpstreamFailed:
+		err = r.explainCause(ctx, &f)
+	case domain.Killed:
+		err = r.explainKill(ctx, &f)
+	}
+	return f, err
+}
+
+func (r *Records) explainDeps(ctx context.Context, f *Facts) error {
+	deps, err := r.Deps.Of(ctx, f.Instance.ID)
+	if err != nil {
+		return err
+	}
+	for _, d := range deps {
+		if d.State != domain.DepWaiting {
+			continue
+		}
+		m := MissingDep{Dependency: d}
+		if d.Upstream > 0 {
+			ups, err := r.Store.OfDates(ctx, d.Upstream, []domain.BizDate{d.BizDate})
+			if err != nil {
+				return err
+			}
+			m.Newest = newestOpen(ups)
+		}
+		f.Missing = append(f.Missing, m)
+	}
+	return nil
+}
+
+// newestOpen is the newest instance that has not succeeded, nil if there is none.
+func newestOpen(ins []domain.Instance) *domain.Instance {
+	for i := len(ins) - 1; i >= 0; i-- {
+		if ins[i].State != domain.Success && ins[i].Label != domain.Skipped {
+			return &ins[i]
+		}
+	}
+	return nil
+}
+
+func (r *Records) explainOverlap(ctx context.Context, f *Facts) error {
+	const most = 10
+	begun, err := r.Store.Begun(ctx, f.Instance.JobID, most)
+	for i := range begun {
+		if begun[i].ID != f.Instance.ID {
+			f.InWay = &begun[i]
+			break
+		}
+	}
+	return err
+}
+
+func (r *Records) explainQueue(ctx context.Context, f *Facts) error {
+	var err error
+	if f.Workers, err = r.Workers.List(ctx); err != nil {
+		return err
+	}
+	f.BrokerKnown = r.Broker != nil
+	if r.Broker != nil {
+		f.BrokerThere, err = r.Broker.Present(ctx)
+	}
+	return err
+}
+
+func (r *Records) explainCause(ctx context.Context, f *Facts) error {
+	m, err := r.Store.ByIDs(ctx, []domain.ID{f.Instance.CancelledBy.InstanceID})
+	if err != nil {
+		return err
+	}
+	if up, ok := m[f.Instance.CancelledBy.InstanceID]; ok {
+		f.Cause = &up
+	}
+	return nil
+}
+
+func (r *Records) explainKill(ctx context.Context, f *Facts) error {
+	events, err := r.Store.Events(ctx, f.Instance.ID)
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		if e.RunID == f.Instance.RunID && (e.Move == domain.MoveStop || e.Move == domain.MoveKill) {
+			f.Kill = &events[i]
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package instance
+
+import (
+	"strings"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Facts is what says why an instance stands where it does. Only what goes with its
+// label need be set.
+type Facts struct {
+	Instance domain.Instance
+	Spec     domain.JobSpec
+	Attempt  *domain.Attempt // the one in force, or the last
+	Missing  []MissingDep    // waiting_deps: what is not met
+	InWay    *domain.Instance
+	Cause    *domain.Instance // upstream_failed: as it now stands
+	Kill     *domain.Event    // killed: the order
+	Workers  []domain.Worker  // queued
+	// BrokerKnown says that BrokerThere is known.
+	BrokerKnown, BrokerThere bool
+	Now                      time.Time
+}
+
+// MissingDep is a dependency that waits. Newest is the newest instance of that job
+// and date that has not succeeded, nil if there is none.
+type MissingDep struct {
+	Dependency
+	Newest *domain.Instance
+}
+
+// Why says in one sentence why an instance is not running, that it runs, or how it
+// ended.
+func Why(f Facts) Sentence {
+	in := f.Instance
+	switch in.State {
+	case domain.Success:
+		return whySuccess(f)
+	case domain.Failed:
+		return whyFailed(f)
+	case domain.Cancelled:
+		return whyCancelled(f)
+	case domain.Retrying:
+		return whyRetrying(f)
+	}
+	switch in.Label {
+	case domain.WaitingDeps:
+		return whyWaiting(f)
+	case domain.WaitingApproval:
+		return say("why.waiting_approval")
+	case domain.HeldPool:
+		return say("why.held_pool")
+	case domain.HeldOverlap:
+		if f.InWay == nil {
+			return say("why.held_overlap", "policy", string(f.Spec.Overlap))
+		}
+		return say("why.held_overlap_by", "date", f.InWay.BizDate, "id", f.InWay.ID.String(), "status", f.InWay.Status, "policy", string(f.Spec.Overlap))
+	case domain.Queued:
+		return whyQueued(f)
+	}
+	return whySent(f)
+}
+
+func whySuccess(f Facts) Sentence {
+	in := f.Instance
+	if f.Attempt == nil || in.StartedAt.IsZero() {
+		return say("why.success_plain", "at", in.FinishedAt)
+	}
+	return say("why.success", "target", f.Attempt.Target, "took", max(in.FinishedAt.Sub(in.StartedAt), 0))
+}
+
+func whyFailed(f Facts) Sentence {
+	in := f.Instance
+	switch in.Label {
+	case domain.Timeout:
+		return say("why.timeout", "limit", seconds(f.Spec.TimeoutSec), "n", in.RetriesUsed+1, "m", f.Spec.Retry.Times+1, "message", in.Message)
+	case domain.QueueTimeout:
+		return say("why.queue_timeout", "limit", seconds(f.Spec.QueueTimeoutSec))
+	case domain.DepsTimeout:
+		return say("why.deps_timeout", "limit", seconds(f.Spec.DepsTimeoutSec))
+	case domain.WorkerLost:
+		return say("why.worker_lost", "message", in.Message)
+	}
+	return say("why.error", "n", in.RetriesUsed+1, "m", f.Spec.Retry.Times+1, "message", message(f, in.Message))
+}
+
+// message is the text given, or what stands for an empty one.
+func message(f Facts, text string) any {
+	switch {
+	case text != "":
+		return text
+	case f.Attempt != nil && f.Attempt.ExitCode != nil:
+		return say("why.exit", "code", int(*f.Attempt.ExitCode))
+	}
+	return say("why.no_message")
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func whyCancelled(f Facts) Sentence {
+	in := f.Instance
+	switch {
+	case in.Label == domain.UpstreamFailed && f.Cause != nil:
+		return say("why.upstream_failed", "job", f.Cause.JobName, "date", f.Cause.BizDate, "id", f.Cause.ID.String(), "status", f.Cause.Status)
+	case in.Label == domain.UpstreamFailed:
+		return say("why.upstream_gone", "id", in.CancelledBy.InstanceID.String())
+	case in.Label == domain.Killed && f.Kill != nil:
+		reason := strings.TrimPrefix(strings.TrimPrefix(f.Kill.Note, "killed by "+f.Kill.Actor), ": ")
+		if reason == "" {
+			return say("why.killed", "who", f.Kill.Actor, "at", f.Kill.At)
+		}
+		return say("why.killed_because", "who", f.Kill.Actor, "at", f.Kill.At, "reason", reason)
+	case in.Label == domain.Killed:
+		return say("why.killed_somehow", "at", in.FinishedAt)
+	}
+	return say("why.skipped", "reason", in.Message)
+}
+
+func whyRetrying(f Facts) Sentence {
+	in := f.Instance
+	last := ""
+	if f.Attempt != nil {
+		last = f.Attempt.Message
+	}
+	return say("why.backoff", "at", in.WakeAt, "n", in.RetriesUsed, "m", f.Spec.Retry.Times, "message", message(f, last))
+}
+
+// maxNamed is how many things one sentence names.
+const maxNamed = 5
+
+func whyWaiting(f Facts) Sentence {
+	if len(f.Missing) == 0 {
+		return say("why.deps_met")
+	}
+	var names []Sentence
+	for _, m := range f.Missing[:min(len(f.Missing), maxNamed)] {
+		switch {
+		case m.Upstream <= 0:
+			names = append(names, say("why.dep_gone", "job", m.Name, "date", m.BizDate))
+		case m.Newest != nil:
+			names = append(names, say("why.dep_open", "job", m.Name, "date", m.BizDate, "status", m.Newest.Status, "said", m.Said))
+		default:
+			names = append(names, say("why.dep_missing", "job", m.Name, "date", m.BizDate, "said", m.Said))
+		}
+	}
+	if more := len(f.Missing) - maxNamed; more > 0 {
+		names = append(names, say("why.and_more", "n", more))
+	}
+	return say("why.waiting_deps", "list", names)
+}
+
+func whySent(f Facts) Sentence {
+	in, a := f.Instance, f.Attempt
+	if a == nil {
+		return say("why.between", "status", in.Status)
+	}
+	switch in.Label {
+	case domain.Dispatched:
+		if a.State == domain.AttemptGranted {
+			return say("why.granted", "target", a.Target, "at", a.GrantedAt)
+		}
+		return say("why.sent", "target", a.Target, "at", a.DispatchedAt)
+	case domain.Executing:
+		return say("why.executing", "target", a.Target, "at", in.StartedAt, "took", max(f.Now.Sub(in.StartedAt), 0))
+	case domain.Stopping:
+		return say("why.stopping", "target", a.Target, "at", a.KillAt)
+	case domain.Orphan:
+		return say("why.orphan", "target", a.Target)
+	}
+	return say("why.between", "status", in.Status)
+}

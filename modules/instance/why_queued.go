@@ -1,0 +1,105 @@
+package instance
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// whyQueued says what the broker would have to find and does not: itself, a worker
+// alive, one with the type, with the tags, one that takes work, threads in the lane.
+func whyQueued(f Facts) Sentence {
+	since := f.Instance.ReadyAt
+	if f.BrokerKnown && !f.BrokerThere {
+		return say("why.no_broker", "at", since)
+	}
+	alive := slices.DeleteFunc(slices.Clone(f.Workers), func(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.LostAt.IsZero() })
+	if len(alive) == 0 {
+		if lost := len(f.Workers); lost > 0 {
+			return say("why.all_lost", "n", lost, "at", since)
+		}
+		return say("why.no_worker", "at", since)
+	}
+	typed := having(alive, func(w domain.Worker) bool { return slices.Contains(w.Types, f.Spec.Exec.Type) })
+	if len(typed) == 0 {
+		return say("why.no_type", "type", f.Spec.Exec.Type, "workers", nameAll(alive), "at", since)
+	}
+	tagged := having(typed, func(w domain.Worker) bool { return len(lacking(w, f.Spec.Tags)) == 0 })
+	if len(tagged) == 0 {
+		return say("why.no_tags", "type", f.Spec.Exec.Type, "tags", strings.Join(f.Spec.Tags, ", "), "nearest", nearest(typed, f.Spec.Tags), "at", since)
+	}
+	taking := having(tagged, func(w domain.Worker) bool { return w.State == domain.WorkerAvailable && !w.Drain })
+	if len(taking) == 0 {
+		return say("why.draining", "workers", nameAll(tagged), "at", since)
+	}
+	return whyNoRoom(f, taking)
+}
+
+// whyNoRoom says that the threads of the lane are taken, as far as the workers'
+// own figures tell.
+func whyNoRoom(f Facts, taking []domain.Worker) Sentence {
+	lane, since := f.Instance.Lane, f.Instance.ReadyAt
+	threads, full := 0, 0
+	for _, w := range taking {
+		all := 0
+		for _, n := range w.Lanes {
+			all += n
+		}
+		threads += w.Lanes[lane]
+		if w.Lanes[lane] > 0 && w.Running >= min(all, w.Lanes[lane]) {
+			full += w.Lanes[lane]
+		}
+	}
+	switch {
+	case threads == 0:
+		return say("why.no_lane", "lane", string(lane), "workers", nameAll(taking), "at", since)
+	case full == threads:
+		return say("why.busy", "lane", string(lane), "n", threads, "threads", threads, "workers", nameAll(taking), "at", since)
+	}
+	return say("why.soon", "lane", string(lane), "at", since)
+}
+
+func having(ws []domain.Worker, ok func(domain.Worker) bool) []domain.Worker {
+	var out []domain.Worker
+	for _, w := range ws {
+		if ok(w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// lacking is which of the tags the worker does not offer.
+func lacking(w domain.Worker, tags []string) []string {
+	var out []string
+	for _, t := range tags {
+		if !slices.Contains(w.Tags, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// nearest names the worker that lacks the fewest of the tags, and which.
+func nearest(ws []domain.Worker, tags []string) Sentence {
+	best := ws[0]
+	for _, w := range ws[1:] {
+		if len(lacking(w, tags)) < len(lacking(best, tags)) {
+			best = w
+		}
+	}
+	return say("why.lacks", "worker", best.Name, "tags", strings.Join(lacking(best, tags), ", "))
+}
+
+// nameAll names workers, the first few of them.
+func nameAll(ws []domain.Worker) string {
+	var names []string
+	for _, w := range ws[:min(len(ws), maxNamed)] {
+		names = append(names, w.Name)
+	}
+	if len(ws) > maxNamed {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
