@@ -1,0 +1,135 @@
+// Package node is the composition root of a worker replica: it opens Redis, builds the Node with its executor types and
+// serves health and metrics. It reaches no database, no module and no page; a worker that cannot touch the center's
+// store cannot harm it. main and app/all drive it.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/worker"
+	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/runner"
+	"github.com/axsched/ax/worker/transport"
+	"github.com/axsched/ax/worker/types"
+	typehttp "github.com/axsched/ax/worker/types/http"
+	"github.com/axsched/ax/worker/types/noop"
+	"github.com/axsched/ax/worker/types/shell"
+)
+
+// WatchdogCommand is the word with which a worker starts this program as its watchdog.
+const WatchdogCommand = "watchdog"
+
+// Watchdog is the whole watchdog process; it returns the exit code.
+func Watchdog(args []string) int {
+	return runner.WatchdogMain(os.Stdin, os.Stdout, os.Stderr, args)
+}
+
+// Open builds the worker of a set-up over link, which stays the caller's to close. Its journal, name and log spool are
+// in the folder worker below the data directory. What an earlier life left is killed and settled by now; nothing is
+// received before Run.
+func Open(c config.Config, version string, link *transport.Link) (*worker.Node, error) {
+	return worker.Open(worker.Config{
+		Name:    c.Worker.Name,
+		Data:    filepath.Join(c.Data, "worker"),
+		Tags:    c.Worker.Tags,
+		Version: version,
+		Lanes: map[string]int{
+			protocol.LaneHigh: c.Worker.Lanes.High, protocol.LaneDefault: c.Worker.Lanes.Default, protocol.LaneLow: c.Worker.Lanes.Low,
+		},
+		LostAfter: c.Worker.LostAfter,
+		Grace:     grace(c.Timeouts.Shutdown),
+		Log:       slog.Default(),
+	}, link, func(r *runner.Runner) []types.Executor {
+		return []types.Executor{shell.New(r, ""), typehttp.New(version), noop.Executor{}}
+	})
+}
+
+// afterGrace is what killing, dumping, reporting and leaving may take of the time from the signal to the end.
+const afterGrace = 5 * time.Second
+
+func grace(shutdown time.Duration) time.Duration { return max(shutdown-afterGrace, time.Second) }
+
+// Main is the role worker as a process of its own, until ctx ends.
+func Main(ctx context.Context, c config.Config, version string) error {
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
+	}
+	defer func() { _ = ln.Close() }()
+	link, closeLink, err := dial(c)
+	if err != nil {
+		return err
+	}
+	defer closeLink()
+	if err := fit(ctx, link, c.Timeouts.Connect); err != nil {
+		return err
+	}
+	n, err := Open(c, version, link)
+	if err != nil {
+		return err
+	}
+	stop := serve(ln, n.Handler())
+	defer stop()
+	slog.Info("worker is up", "name", n.Name(), "boot", n.Boot(), "health", "http://"+ln.Addr().String()+"/readyz")
+	return n.Run(ctx)
+}
+
+// dial makes the clients of transport and registry, which are one where the URLs are the same.
+func dial(c config.Config) (*transport.Link, func(), error) {
+	main, err := transport.Dial(string(c.RedisURL))
+	if err != nil {
+		return nil, nil, fmt.Errorf("redis_url: %w", err)
+	}
+	registry := main
+	if c.RegistryRedisURL != "" && c.RegistryRedisURL != c.RedisURL {
+		if registry, err = transport.Dial(string(c.RegistryRedisURL)); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("registry_redis_url: %w", err), main.Close())
+		}
+	}
+	link := &transport.Link{Transport: main, Registry: registry, Log: slog.Default()}
+	return link, func() { closeAll(main, registry) }, nil
+}
+
+func closeAll(clients ...*redis.Client) {
+	for _, c := range clients {
+		_ = c.Close() // closing twice is no harm, and nothing is buffered
+	}
+}
+
+// fit refuses a Redis that answers and must not be used. One that is away is no reason not to start: what an earlier
+// life left behind is settled meanwhile.
+func fit(ctx context.Context, link *transport.Link, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := link.Ready(ctx)
+	if errors.Is(err, transport.ErrUnfit) {
+		return fmt.Errorf("redis_url or registry_redis_url: %w", err)
+	}
+	if err != nil {
+		slog.Warn("Redis does not answer; the worker takes work as soon as it does", "error", err)
+	}
+	return nil
+}
+
+// serve answers on ln until the returned function is called.
+func serve(ln net.Listener, h http.Handler) (stop func()) {
+	const headerLimit = 5 * time.Second
+	s := &http.Server{Handler: h, ReadHeaderTimeout: headerLimit}
+	go func() {
+		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			slog.Error("health pages ended", "error", err)
+		}
+	}()
+	return func() { _ = s.Close() }
+}
