@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -90,22 +91,26 @@ func (m *marks) takeLost(batch []plan.Due) (lost, rest []plan.Due) {
 	return lost, rest
 }
 
-// locked notes rows that somebody else holds and raises the alert for those held long.
+// locked notes rows that somebody else holds and raises one alert for those held long.
 func (m *marks) locked(batch []plan.Due, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var long []plan.Due
 	for _, d := range batch {
 		m.count.Locked++
 		k := m.get(d.ID)
 		if !k.locked.Equal(d.Next) {
 			k.locked, k.lockedSince, k.alerted = d.Next, now, false
 		}
-		if held := now.Sub(k.lockedSince); held > lockedAlert && !k.alerted {
+		if now.Sub(k.lockedSince) > lockedAlert && !k.alerted {
 			k.alerted = true
-			m.count.LockedLong++
-			slog.Error("a due trigger's row is locked by another transaction: its fires wait", "alert", "trigger_locked",
-				"trigger", d.ID, "expected", d.Next, "for", held.String())
+			long = append(long, d)
 		}
+	}
+	if len(long) > 0 {
+		m.count.LockedLong += int64(len(long))
+		slog.Error("rows of due triggers are locked by another transaction for over 2 s: their fires wait", "alert", "trigger_locked",
+			"triggers", len(long), "first", long[0].ID, "expected", long[0].Next)
 	}
 }
 
@@ -123,7 +128,11 @@ func (m *marks) poison(d plan.Due, err error, now time.Time) time.Time {
 	}
 	k.poison.Tries++
 	k.poison.Reason, k.poison.Until = err.Error(), now.Add(pause)
-	slog.Error("a trigger can't be taken; the others go on", "alert", "trigger_poisoned", "trigger", d.ID, "expected", d.Next,
+	level := slog.LevelDebug
+	if k.poison.Tries == 1 {
+		level = slog.LevelError
+	}
+	slog.Log(context.Background(), level, "a trigger can't be taken; the others go on", "alert", "trigger_poisoned", "trigger", d.ID, "expected", d.Next,
 		"tries", k.poison.Tries, "again_in", pause.String(), "error", err)
 	return k.poison.Until
 }
