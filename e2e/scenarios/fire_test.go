@@ -15,7 +15,7 @@ const awaited = 60 * time.Second
 // eachSecond is a schedule that fires each second.
 const eachSecond = "cron: \"* * * * * *\"\ndialect: seconds"
 
-// wants parses what the API calls an instant.
+// instant parses what the API calls an instant.
 func instant(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, text)
@@ -29,8 +29,9 @@ func instant(t *testing.T, text string) time.Time {
 type account struct {
 	Balanced bool `json:"balanced"`
 	Jobs     []struct {
-		Job                                              string `json:"job"`
-		Planned, Fired, Skipped, Missed, Pending, Absent int
+		Job                                      string
+		Planned, Fired, Skipped, Missed, Pending int
+		Absent                                   []string
 	} `json:"jobs"`
 }
 

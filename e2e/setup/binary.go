@@ -1,10 +1,12 @@
 package setup
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,8 +51,20 @@ func Binary(t T) string {
 	return b.path
 }
 
+// inParallel is how many stories run at a time unless -parallel says otherwise: most of their time is waiting.
+const inParallel = 6
+
 // Main runs a package's tests and removes the binary; a package that starts AX calls it from TestMain.
 func Main(m *testing.M) int {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(inParallel)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
 	code := m.Run()
 	Clean()
 	return code
