@@ -1,0 +1,168 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/idem"
+	"github.com/axsched/ax/modules/scheduler"
+	"github.com/axsched/ax/modules/scheduler/plan"
+	"github.com/axsched/ax/modules/scheduler/web"
+)
+
+// people is everybody that the edge asks about: the bearers "everywhere", who sees
+// all projects, and "one", who sees project 7.
+type people struct{}
+
+func (people) Allowed(_ context.Context, account, project domain.ID, _ domain.Action) bool {
+	return account == 1 || account == 2 && project == 7
+}
+
+func (people) Visible(_ context.Context, account domain.ID, _ domain.Action) domain.ProjectSet {
+	return domain.ProjectSet{All: account == 1, IDs: []domain.ID{7}}
+}
+
+func (people) Known(a domain.Action) bool { return a == domain.ActJobRead }
+
+func (people) Account(context.Context, domain.ID) (domain.Principal, error) {
+	return domain.Principal{}, domain.Fail(domain.Unauthentic, "nobody")
+}
+
+func (people) Bearer(_ context.Context, secret string) (domain.Principal, error) {
+	id, ok := map[string]domain.ID{"everywhere": 1, "one": 2}[secret]
+	if !ok {
+		return domain.Principal{}, domain.Fail(domain.Unauthentic, "nobody")
+	}
+	return domain.Principal{ID: id, Name: secret, Kind: domain.PrincipalToken}, nil
+}
+
+func (people) FindCtx(context.Context, string) ([]byte, bool, error)          { return nil, false, nil }
+func (people) CommitCtx(context.Context, string, []byte, time.Time) error     { return nil }
+func (people) DeleteCtx(context.Context, string) error                        { return nil }
+func (people) Denied(context.Context, domain.ID, domain.Action, string) error { return nil }
+func (people) Once(context.Context, idem.Key, func(context.Context) (idem.Answer, error)) (idem.Answer, bool, error) {
+	return idem.Answer{}, false, nil
+}
+
+// books answers one ledger and notes what it was asked.
+type books struct {
+	answer   scheduler.Ledger
+	projects []domain.ID
+	job      domain.ID
+	from, to time.Time
+}
+
+func (b *books) Ledger(_ context.Context, projects []domain.ID, job domain.ID, from, to time.Time) (scheduler.Ledger, error) {
+	b.projects, b.job, b.from, b.to = projects, job, from, to
+	return b.answer, nil
+}
+
+type jobs struct{}
+
+func (jobs) Find(_ context.Context, name string) (domain.Job, error) {
+	switch name {
+	case "seen/a":
+		return domain.Job{ID: 70, ProjectID: 7}, nil
+	case "other/b":
+		return domain.Job{ID: 80, ProjectID: 8}, nil
+	}
+	return domain.Job{}, domain.Fail(domain.NotFound, "there is no job %q", name)
+}
+
+func (jobs) NamesOf(context.Context, []domain.ID) (map[domain.ID]domain.JobName, error) {
+	return map[domain.ID]domain.JobName{70: {ID: 70, Key: domain.JobKey{Project: "seen", Name: "a"}}}, nil
+}
+
+func serve(t *testing.T, b *books) func(token, query string) (int, map[string]any) {
+	t.Helper()
+	router, err := httpx.New(httpx.Options{Policy: people{}, Identity: people{}, Sessions: people{}, Ledger: people{}, Denials: people{},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := router.Add((&web.Handlers{Books: b, Jobs: jobs{}}).Routes()...); err != nil {
+		t.Fatal(err)
+	}
+	return func(token, query string) (int, map[string]any) {
+		t.Helper()
+		req := httptest.NewRequest(http.MethodGet, "/api/v1/ledger?"+query, nil)
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		rec := httptest.NewRecorder()
+		router.ServeHTTP(rec, req)
+		var m map[string]any
+		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
+			t.Fatalf("%v in %s", err, rec.Body)
+		}
+		return rec.Code, m
+	}
+}
+
+const span = "from=2026-02-03T00:00:00Z&to=2026-02-04T08:00:00%2B08:00"
+
+func TestTheLedgerTellsEveryFigure(t *testing.T) {
+	at := time.Date(2026, 2, 3, 5, 0, 0, 0, time.UTC)
+	b := &books{answer: scheduler.Ledger{From: at, To: at.Add(time.Hour), Now: at, Jobs: []scheduler.Account{{
+		Job: 70, Planned: 10, Fired: 4, Skipped: 1, Missed: 2, Pending: 1, Absent: 2, Unplanned: 3, AbsentFires: []time.Time{at},
+		Reasons: []scheduler.Reason{{Kind: plan.Missed, Reason: "nobody was alive", Fires: 2}, {Kind: plan.Skipped, Reason: "overlap", Fires: 1}},
+	}}}}
+	status, got := serve(t, b)("everywhere", span)
+	if status != http.StatusOK || got["balanced"] != false {
+		t.Fatalf("%d %v", status, got)
+	}
+	account := got["jobs"].([]any)[0].(map[string]any)
+	want := map[string]any{"id": "70", "job": "seen/a", "planned": 10.0, "fired": 4.0, "skipped": 1.0, "missed": 2.0, "pending": 1.0, "unplanned": 3.0,
+		"balanced": false, "absentCount": 2.0, "absent": []any{"2026-02-03T05:00:00Z"},
+		"reasons": map[string]any{"missed: nobody was alive": 2.0, "skipped: overlap": 1.0}}
+	if !reflect.DeepEqual(account, want) {
+		t.Errorf("the account is\n%v\nwanted\n%v", account, want)
+	}
+	if !b.from.Equal(time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC)) || !b.to.Equal(time.Date(2026, 2, 4, 0, 0, 0, 0, time.UTC)) || b.job != 0 || b.projects != nil {
+		t.Errorf("asked was %+v", b)
+	}
+}
+
+func TestTheLedgerKeepsToWhatMayBeSeen(t *testing.T) {
+	b := &books{answer: scheduler.Ledger{Balanced: true}}
+	get := serve(t, b)
+	if status, got := get("one", span); status != 200 || !reflect.DeepEqual(b.projects, []domain.ID{7}) || got["balanced"] != true {
+		t.Errorf("without a job: %d %v, projects %v", status, got, b.projects)
+	}
+	if status, _ := get("one", span+"&job=seen/a"); status != 200 || b.job != 70 {
+		t.Errorf("an own job: %d, job %s", status, b.job)
+	}
+	b.job = 0
+	for name, want := range map[string]int{"other/b": 404, "nosuch": 404} {
+		if status, _ := get("one", span+"&job="+name); status != want || b.job != 0 {
+			t.Errorf("job %s: %d, and the books were asked about %s", name, status, b.job)
+		}
+	}
+	if status, _ := get("", span); status != 401 {
+		t.Errorf("nobody: %d", status)
+	}
+}
+
+func TestAWrongMomentIsNamed(t *testing.T) {
+	get := serve(t, &books{})
+	for _, query := range []string{"", "from=yesterday&to=2026-02-03T00:00:00Z", "from=2026-02-03T00:00:00Z", "from=2026-02-03T00:00:00Z&to=2026-02-30T00:00:00Z"} {
+		status, got := get("everywhere", query)
+		said, _ := got["error"].(map[string]any)
+		if field, _ := said["field"].(string); status != 400 || !strings.Contains("from to", field) || field == "" {
+			t.Errorf("%q: %d %v", query, status, got)
+		}
+	}
+	if status, _ := get("everywhere", "from=2026-02-03T00:00:00+08:00&to=2026-02-04T00:00:00Z"); status != 200 {
+		t.Errorf("a plus that was not encoded: %d", status)
+	}
+}
