@@ -2,8 +2,10 @@ package job
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
-	"sync"
+	"strconv"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -50,37 +52,63 @@ type Applied struct {
 	Warnings Problems
 }
 
-// Apply takes job files, all or nothing and in any order: with any problem nothing
-// is changed and the problems are returned. allow is asked, once per project,
-// whether the caller may write there. A dry run does everything but keep it.
+// Request is an apply. Files is required.
+type Request struct {
+	Files  []File
+	DryRun bool // do everything but keep it
+	// Allow is asked, once per project, whether the caller may write there; nil = yes.
+	// Its answer for EveryProject is only recorded: the caller named a project that is
+	// not there and may not be made.
+	Allow func(ctx context.Context, project domain.ID) error
+	// Seen is the projects of whose jobs the caller may know. A dependency on any other
+	// is missing, unless a job that the caller sees has it already.
+	Seen domain.ProjectSet
+	// Base is what an edit of one job began from; nil = no edit.
+	Base *Base
+}
+
+// Base is the version of a job that an edit began from.
+type Base struct {
+	Job     domain.ID
+	Version int
+}
+
+// Apply is Submit for a caller who sees every project.
 func (d *Definitions) Apply(ctx context.Context, files []File, dryRun bool, allow func(ctx context.Context, project domain.ID) error) ([]Applied, Problems, error) {
-	parsed, problems := d.Read(files)
+	return d.Submit(ctx, Request{Files: files, DryRun: dryRun, Allow: allow, Seen: domain.ProjectSet{All: true}})
+}
+
+// Submit takes job files, all or nothing and in any order: with any problem nothing
+// is changed and the problems are returned. Denied, with its name, when the caller
+// may not write in a project or not make it; Conflict when Base was overtaken.
+func (d *Definitions) Submit(ctx context.Context, r Request) ([]Applied, Problems, error) {
+	parsed, problems := d.Read(r.Files)
 	if len(problems.Errors()) > 0 {
 		return nil, problems, nil
 	}
 	var out []Applied
 	err := d.Store.Tx(ctx, func(ctx context.Context) error {
 		out = nil
-		faults, err := d.applyAll(ctx, parsed, allow, &out)
+		faults, err := d.applyAll(ctx, parsed, r, &out)
 		problems = append(slices.Clone(problems.Warnings()), faults...)
-		if err == nil && (len(faults.Errors()) > 0 || dryRun) {
+		if err == nil && (len(faults.Errors()) > 0 || r.DryRun) {
 			err = errNothingKept
 		}
 		return err
 	})
-	if err == errNothingKept {
+	if errors.Is(err, errNothingKept) {
 		err = nil
 	}
-	if len(problems.Errors()) > 0 {
+	if err != nil || len(problems.Errors()) > 0 {
 		out = nil
 	}
 	return out, problems, err
 }
 
 // errNothingKept rolls an apply back that had problems or was a dry run.
-var errNothingKept = domain.Fail(domain.Invalid, "nothing was kept")
+var errNothingKept = errors.New("nothing was kept")
 
-// Read parses job files and judges each alone; the graph is judged by Apply.
+// Read parses job files and judges each alone; the graph is judged by Submit.
 func (d *Definitions) Read(files []File) ([]Parsed, Problems) {
 	var parsed []Parsed
 	var problems Problems
@@ -91,45 +119,133 @@ func (d *Definitions) Read(files []File) ([]Parsed, Problems) {
 	return parsed, problems
 }
 
-func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, allow func(context.Context, domain.ID) error, out *[]Applied) (Problems, error) {
+// Check judges job files like Submit, against what is there now, and writes nothing.
+func (d *Definitions) Check(ctx context.Context, files []File, seen domain.ProjectSet) ([]Parsed, Problems, error) {
+	parsed, problems := d.Read(files)
+	if len(parsed) == 0 {
+		return nil, problems, nil
+	}
+	there, _, err := d.graph(ctx, seen)
+	if err != nil {
+		return nil, nil, err
+	}
+	return parsed, append(problems, CheckGraph(there, parsed)...), nil
+}
+
+func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, out *[]Applied) (Problems, error) {
 	if err := d.Store.LockGraph(ctx); err != nil {
 		return nil, err
 	}
-	there, byKey, err := d.graph(ctx)
+	if err := d.checkBase(ctx, r.Base, parsed); err != nil {
+		return nil, err
+	}
+	projects, err := d.projects(ctx, parsed, r.Allow)
+	if err != nil {
+		return nil, err
+	}
+	there, byKey, err := d.graph(ctx, r.Seen)
 	if err != nil {
 		return nil, err
 	}
 	if faults := CheckGraph(there, parsed); len(faults.Errors()) > 0 {
 		return faults, nil
 	}
-	projects := map[string]domain.ID{}
+	var faults Problems
 	for _, p := range parsed {
-		id, ok := projects[p.Spec.Project]
-		if !ok {
-			if id, err = d.Projects.Ensure(ctx, p.Spec.Project); err != nil {
-				return nil, err
-			}
-			if err := allow(ctx, id); err != nil {
-				return nil, err
-			}
-			projects[p.Spec.Project] = id
+		a, err := d.applyOne(ctx, projects[p.Spec.Project], p, byKey[p.Spec.Key()])
+		var never *domain.Error
+		if errors.As(err, &never) && never.Kind == domain.Invalid {
+			faults = append(faults, p.problem("job."+never.Field, idScheduleWrong, "", pairs("key", never.Field, "reason", never.Msg)))
+			continue
 		}
-		a, err := d.applyOne(ctx, id, p, byKey[p.Spec.Key()])
 		if err != nil {
 			return nil, err
 		}
 		byKey[a.Key] = a.Job.ID
 		*out = append(*out, a)
 	}
-	for _, a := range *out { // all are there now, whatever their order
+	if len(faults) > 0 {
+		return faults, nil
+	}
+	return nil, d.keepEdges(ctx, *out, byKey)
+}
+
+// keepEdges writes the dependencies of what changed: all jobs are there now, whatever
+// their order.
+func (d *Definitions) keepEdges(ctx context.Context, applied []Applied, byKey map[domain.JobKey]domain.ID) error {
+	for _, a := range applied {
 		if a.Change == Unchanged {
 			continue
 		}
 		if err := d.Store.SetEdges(ctx, a.Job.ID, edges(a, byKey)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+// projects finds or makes the projects of the jobs and asks whether the caller may
+// write there.
+func (d *Definitions) projects(ctx context.Context, parsed []Parsed, allow func(context.Context, domain.ID) error) (map[string]domain.ID, error) {
+	if allow == nil {
+		allow = func(context.Context, domain.ID) error { return nil }
+	}
+	out := map[string]domain.ID{}
+	for _, p := range parsed {
+		name := p.Spec.Project
+		if _, done := out[name]; done {
+			continue
+		}
+		id, err := d.Projects.Ensure(ctx, name)
+		if domain.Is(err, domain.NotFound) {
+			_ = allow(ctx, domain.EveryProject) // for the record of what was refused
+			return nil, mayNotSave(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := allow(ctx, id); domain.Is(err, domain.NotFound) || domain.Is(err, domain.Denied) {
+			return nil, mayNotSave(name)
+		} else if err != nil {
+			return nil, err
+		}
+		out[name] = id
+	}
+	return out, nil
+}
+
+// mayNotSave is the same whether the project exists or not.
+func mayNotSave(project string) error {
+	return domain.Fail(domain.Denied, "you may not save jobs in project %q", project).At("project").
+		WithHint("this needs job.write there; a new project is made by an editor of all projects").Coded("error.may_not_save", "project", project)
+}
+
+// checkBase refuses an edit whose base was overtaken, or whose text is another job.
+func (d *Definitions) checkBase(ctx context.Context, base *Base, parsed []Parsed) error {
+	if base == nil {
+		return nil
+	}
+	j, err := d.Store.Lock(ctx, base.Job)
+	if err != nil {
+		return err
+	}
+	if !j.DeletedAt.IsZero() {
+		return domain.Fail(domain.Conflict, "job %s was deleted meanwhile", j.Name).Coded("error.edit_deleted", "job", j.Spec.Key().String())
+	}
+	if j.Version != base.Version {
+		v, err := d.Store.Version(ctx, j.ID, j.Version)
+		if err != nil {
+			return err
+		}
+		at := v.CreatedAt.Format(time.RFC3339)
+		return domain.Fail(domain.Conflict, "%s saved version %d of job %s at %s, while you edited version %d", v.CreatedBy, j.Version, j.Name, at, base.Version).
+			Coded("error.overtaken", "job", j.Spec.Key().String(), "by", v.CreatedBy, "version", strconv.Itoa(j.Version), "at", at, "base", strconv.Itoa(base.Version))
+	}
+	if len(parsed) != 1 || parsed[0].Spec.Key() != j.Spec.Key() {
+		return domain.Fail(domain.Invalid, "this is the page of job %s: its text must hold that job alone, under that name", j.Spec.Key()).
+			WithHint("make another job on the page for new jobs").At("job.name").Coded("error.other_job", "job", j.Spec.Key().String())
+	}
+	return nil
 }
 
 func edges(a Applied, byKey map[domain.JobKey]domain.ID) []store.Edge {
@@ -140,8 +256,9 @@ func edges(a Applied, byKey map[domain.JobKey]domain.ID) []store.Edge {
 	return out
 }
 
-// graph is what is there now, by names, and the id of each job.
-func (d *Definitions) graph(ctx context.Context) (Graph, map[domain.JobKey]domain.ID, error) {
+// graph is what is there now, by names, and the id of each job. Jobs outside of seen
+// that no seen job depends on are left out.
+func (d *Definitions) graph(ctx context.Context, seen domain.ProjectSet) (Graph, map[domain.JobKey]domain.ID, error) {
 	names, err := d.Store.Names(ctx)
 	if err != nil {
 		return Graph{}, nil, err
@@ -154,17 +271,24 @@ func (d *Definitions) graph(ctx context.Context) (Graph, map[domain.JobKey]domai
 	if err != nil {
 		return Graph{}, nil, err
 	}
-	g := Graph{Jobs: make([]domain.JobKey, len(names))}
-	byKey, byID := map[domain.JobKey]domain.ID{}, map[domain.ID]domain.JobKey{}
-	for i, n := range names {
+	var g Graph
+	byKey, byID, shown := map[domain.JobKey]domain.ID{}, map[domain.ID]domain.JobKey{}, map[domain.ID]bool{}
+	for _, n := range names {
 		key := domain.JobKey{Project: projects[n.ProjectID], Name: n.Name}
-		g.Jobs[i], byKey[key], byID[n.ID] = key, n.ID, key
+		byKey[key], byID[n.ID], shown[n.ID] = n.ID, key, seen.Has(n.ProjectID)
 	}
+	known := maps.Clone(shown)
 	for _, l := range links {
 		job, ok := byID[l.Job]
 		on, there := byID[l.On]
 		if ok && there {
 			g.Edges = append(g.Edges, Edge{Job: job, On: on})
+			known[l.On] = known[l.On] || shown[l.Job]
+		}
+	}
+	for _, n := range names {
+		if known[n.ID] {
+			g.Jobs = append(g.Jobs, byID[n.ID])
 		}
 	}
 	return g, byKey, nil
@@ -173,7 +297,7 @@ func (d *Definitions) graph(ctx context.Context) (Graph, map[domain.JobKey]domai
 // applyOne creates a job or gives it a new version, when its meaning changed.
 func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed, existing domain.ID) (Applied, error) {
 	now, by := d.Now(), domain.PrincipalOf(ctx).Name
-	a := Applied{Key: p.Spec.Key(), Next: p.Next, Change: Created}
+	a := Applied{Key: p.Spec.Key(), Next: p.Next, Change: Created, Warnings: p.Warnings}
 	if existing == 0 {
 		a.Job = domain.Job{ID: d.IDs.Next(), ProjectID: project, Name: p.Spec.Name, Title: p.Spec.Title, Owner: p.Spec.Owner, Version: 1,
 			Enabled: p.Spec.Enabled, CreatedAt: now, UpdatedAt: now, Spec: p.Spec, Source: p.Text}
@@ -193,8 +317,11 @@ func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed,
 	}
 	if old.Spec.Digest() == p.Spec.Digest() {
 		a.Change = Unchanged
+		a.Job.UpdatedAt = old.UpdatedAt
 		if a.Job.Enabled != old.Enabled {
-			return a, d.setEnabled(ctx, old, a.Job.Enabled)
+			if err := d.setEnabled(ctx, old, a.Job.Enabled); err != nil {
+				return a, err
+			}
 		}
 		return a, d.Store.SetSource(ctx, old.ID, old.Version, p.Text)
 	}
@@ -215,8 +342,11 @@ func (d *Definitions) newVersion(ctx context.Context, a Applied, before, by stri
 	if err := d.Triggers.Put(ctx, j); err != nil {
 		return err
 	}
-	return d.Audit.Changed(ctx, j.ProjectID, "job."+string(a.Change), "job:"+a.Key.String(), before, j.Source)
+	return d.Audit.Changed(ctx, j.ProjectID, "job.write", object(a.Key), before, j.Source)
 }
+
+// object names a job in the audit trail.
+func object(key domain.JobKey) string { return "job/" + key.Project + "/" + key.Name }
 
 // SetEnabled resumes or pauses a job. Resuming never fires the past.
 func (d *Definitions) SetEnabled(ctx context.Context, id domain.ID, enabled bool) (domain.Job, error) {
@@ -251,7 +381,7 @@ func (d *Definitions) setEnabled(ctx context.Context, j domain.Job, enabled bool
 	if enabled {
 		act, before, after = "job.resume", "paused", "enabled"
 	}
-	return d.Audit.Changed(ctx, j.ProjectID, act, "job:"+j.Spec.Key().String(), before, after)
+	return d.Audit.Changed(ctx, j.ProjectID, act, object(j.Spec.Key()), before, after)
 }
 
 // Delete removes a job. Its history stays. Conflict, with their names, while
@@ -268,7 +398,7 @@ func (d *Definitions) Delete(ctx context.Context, id domain.ID) error {
 		if !j.DeletedAt.IsZero() {
 			return domain.Fail(domain.NotFound, "job %s was deleted already", j.Name)
 		}
-		there, _, err := d.graph(ctx)
+		there, _, err := d.graph(ctx, domain.ProjectSet{All: true})
 		if err != nil {
 			return err
 		}
@@ -285,7 +415,7 @@ func (d *Definitions) Delete(ctx context.Context, id domain.ID) error {
 		if err := d.Triggers.Remove(ctx, j); err != nil {
 			return err
 		}
-		return d.Audit.Changed(ctx, j.ProjectID, "job.delete", "job:"+j.Spec.Key().String(), j.Source, "")
+		return d.Audit.Changed(ctx, j.ProjectID, "job.delete", object(j.Spec.Key()), j.Source, "")
 	})
 }
 
@@ -299,92 +429,4 @@ func dependedOn(key domain.JobKey, on []domain.JobKey) error {
 	}
 	return domain.Fail(domain.Conflict, "job %s cannot be deleted: %s depends on it", key, names).
 		WithHint("delete or change what depends on it first").Coded("error.depended_on", "job", key.String(), "jobs", names)
-}
-
-// Spec reads the definition of a version, also of a deleted job. Versions never
-// change, so they are kept in memory.
-func (d *Definitions) Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error) {
-	if spec, ok := d.specs.get(job, version); ok {
-		return spec, nil
-	}
-	v, err := d.Store.Version(ctx, job, version)
-	if err != nil {
-		return domain.JobSpec{}, err
-	}
-	d.specs.put(job, version, v.Spec)
-	return v.Spec, nil
-}
-
-// Resolve finds jobs by name; those that are not there are absent.
-func (d *Definitions) Resolve(ctx context.Context, keys []domain.JobKey) (map[domain.JobKey]domain.ID, error) {
-	byProject := map[string][]string{}
-	for _, k := range keys {
-		byProject[k.Project] = append(byProject[k.Project], k.Name)
-	}
-	out := map[domain.JobKey]domain.ID{}
-	for project, names := range byProject {
-		id, err := d.Projects.ByName(ctx, project)
-		if domain.Is(err, domain.NotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		found, err := d.Store.Resolve(ctx, id, names)
-		if err != nil {
-			return nil, err
-		}
-		for name, job := range found {
-			out[domain.JobKey{Project: project, Name: name}] = job
-		}
-	}
-	return out, nil
-}
-
-// Find reads a job by [project/]name or by its id.
-func (d *Definitions) Find(ctx context.Context, name string) (domain.Job, error) {
-	key := domain.ParseJobKey(name)
-	project, err := d.Projects.ByName(ctx, key.Project)
-	if err == nil {
-		var j domain.Job
-		if j, err = d.Store.ByName(ctx, project, key.Name); err == nil {
-			return j, nil
-		}
-	}
-	if !domain.Is(err, domain.NotFound) {
-		return domain.Job{}, err
-	}
-	if id, bad := domain.ParseID(name); bad == nil {
-		return d.Store.ByID(ctx, id)
-	}
-	return domain.Job{}, domain.Fail(domain.NotFound, "there is no job %q", name).Coded("error.no_job", "job", name)
-}
-
-// specCache keeps definitions by version, at most maxSpecs of them.
-type specCache struct {
-	mu sync.RWMutex
-	m  map[specKey]domain.JobSpec
-}
-
-type specKey struct {
-	job     domain.ID
-	version int
-}
-
-const maxSpecs = 50_000
-
-func (c *specCache) get(job domain.ID, version int) (domain.JobSpec, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	s, ok := c.m[specKey{job, version}]
-	return s, ok
-}
-
-func (c *specCache) put(job domain.ID, version int, s domain.JobSpec) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.m == nil || len(c.m) >= maxSpecs {
-		c.m = map[specKey]domain.JobSpec{}
-	}
-	c.m[specKey{job, version}] = s
 }

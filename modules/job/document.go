@@ -42,6 +42,7 @@ func ParseFile(text []byte, opts Options) ([]Parsed, Problems) {
 		r.problems.sort()
 		all = append(all, r.problems...)
 		if ok {
+			parsed.Warnings = r.problems.Warnings()
 			jobs = append(jobs, parsed)
 		}
 	}

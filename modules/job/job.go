@@ -55,6 +55,8 @@ type Parsed struct {
 	Line int
 	// Next holds the next fires after Options.Now, at most five.
 	Next []time.Time
+	// Warnings is what this job's document is warned about.
+	Warnings Problems
 
 	file   string
 	lines  []string

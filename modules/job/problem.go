@@ -43,6 +43,14 @@ func (p Problem) HintText(say Lookup) string {
 // maxExcerpt bounds the characters of a line that an excerpt shows.
 const maxExcerpt = 120
 
+// Excerpt gives the line with a caret under the place, two lines in all; "" where there is none.
+func (p Problem) Excerpt() string {
+	if p.Line == 0 || strings.TrimSpace(p.Source) == "" {
+		return ""
+	}
+	return p.excerpt()
+}
+
 // Render gives the whole of it for a terminal: position and message, the line with a caret
 // under the place, the hint.
 func (p Problem) Render(say Lookup) string {
@@ -57,9 +65,7 @@ func (p Problem) Render(say Lookup) string {
 		b.WriteByte(' ')
 	}
 	b.WriteString(say(p.severity(), nil) + ": " + p.Message(say) + "\n")
-	if p.Line > 0 && strings.TrimSpace(p.Source) != "" {
-		b.WriteString(p.excerpt())
-	}
+	b.WriteString(p.Excerpt())
 	if hint := p.HintText(say); hint != "" {
 		b.WriteString("  " + say("problem.hint", nil) + ": " + hint + "\n")
 	}

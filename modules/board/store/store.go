@@ -103,19 +103,10 @@ func (s *Store) Between(ctx context.Context, projects []domain.ID, from, to time
 	return out, err
 }
 
-// Day is the latest instance of a job on a business date.
-type Day struct {
-	Job      domain.ID
-	BizDate  domain.BizDate
-	Instance domain.ID
-	domain.Status
-	Started, Finished time.Time
-}
-
 // LatestDays reads, for each of the jobs, its most recent business dates, newest
 // first, at most n each.
-func (s *Store) LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]Day, error) {
-	out := make(map[domain.ID][]Day, len(jobs))
+func (s *Store) LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error) {
+	out := make(map[domain.ID][]domain.JobDay, len(jobs))
 	for _, job := range jobs {
 		days, err := s.days(ctx, "SELECT * FROM job_day WHERE job_id = ? ORDER BY biz_date DESC LIMIT ?", job, n)
 		if err != nil {
@@ -127,14 +118,14 @@ func (s *Store) LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[do
 }
 
 // OnDate reads the latest instances of all jobs on a business date.
-func (s *Store) OnDate(ctx context.Context, jobs []domain.ID, date domain.BizDate) ([]Day, error) {
+func (s *Store) OnDate(ctx context.Context, jobs []domain.ID, date domain.BizDate) ([]domain.JobDay, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
 	return s.days(ctx, "SELECT * FROM job_day WHERE biz_date = ? AND job_id IN ?", date.String(), jobs)
 }
 
-func (s *Store) days(ctx context.Context, query string, args ...any) ([]Day, error) {
+func (s *Store) days(ctx context.Context, query string, args ...any) ([]domain.JobDay, error) {
 	var rows []struct {
 		JobID      int64
 		BizDate    string
@@ -145,11 +136,12 @@ func (s *Store) days(ctx context.Context, query string, args ...any) ([]Day, err
 		FinishedAt int64
 	}
 	err := s.db.Scan(ctx, &rows, query, args...)
-	out := make([]Day, len(rows))
+	out := make([]domain.JobDay, len(rows))
 	for i, r := range rows {
 		day, _ := domain.ParseBizDate(r.BizDate) // written by us only
-		out[i] = Day{domain.ID(r.JobID), day, domain.ID(r.InstanceID), domain.Status{State: domain.State(r.State), Label: domain.Label(r.Label)},
-			domain.FromMillis(r.StartedAt), domain.FromMillis(r.FinishedAt)}
+		out[i] = domain.JobDay{Job: domain.ID(r.JobID), BizDate: day, Instance: domain.ID(r.InstanceID),
+			Status:  domain.Status{State: domain.State(r.State), Label: domain.Label(r.Label)},
+			Started: domain.FromMillis(r.StartedAt), Finished: domain.FromMillis(r.FinishedAt)}
 	}
 	return out, err
 }

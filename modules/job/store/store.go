@@ -275,7 +275,7 @@ func (s *Store) Resolve(ctx context.Context, project domain.ID, names []string) 
 type Filter struct {
 	Projects  []domain.ID // nil: all
 	IDs       []domain.ID // nil: all
-	Text      string      // part of name, title or owner
+	Text      string      // part of name, title or owner, whatever its case
 	Enabled   *bool
 	AfterName string
 	AfterID   domain.ID
@@ -293,8 +293,8 @@ func (s *Store) List(ctx context.Context, f Filter) ([]domain.Job, error) {
 		add("j.id IN ?", append([]domain.ID{0}, f.IDs...))
 	}
 	if f.Text != "" {
-		like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(f.Text) + "%"
-		add("(j.name LIKE ? ESCAPE '!' OR j.title LIKE ? ESCAPE '!' OR j.owner LIKE ? ESCAPE '!')", like, like, like)
+		like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(f.Text)) + "%"
+		add("(LOWER(j.name) LIKE ? ESCAPE '!' OR LOWER(j.title) LIKE ? ESCAPE '!' OR LOWER(j.owner) LIKE ? ESCAPE '!')", like, like, like)
 	}
 	if f.Enabled != nil {
 		add("j.enabled = ?", *f.Enabled)

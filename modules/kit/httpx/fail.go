@@ -20,7 +20,8 @@ import (
 )
 
 // WithProblems gives an error a list of problems (any JSON array) that the API
-// answers beside it as "problems".
+// answers beside it as "problems". An Invalid one is answered 422: the call itself
+// could be read, what it carries is wrong.
 func WithProblems(err error, list any) error { return &problemsError{err, list} }
 
 type problemsError struct {
@@ -85,6 +86,9 @@ func translate(err error, form bool) failure {
 	var list *problemsError
 	if errors.As(err, &list) {
 		f.Problems = list.list
+		if f.Kind == string(domain.Invalid) {
+			f.status = http.StatusUnprocessableEntity
+		}
 	}
 	var later retryer
 	if errors.As(err, &later) {

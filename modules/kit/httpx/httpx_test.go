@@ -121,7 +121,7 @@ func TestProblemsStandBesideTheError(t *testing.T) {
 		return httpx.WithProblems(domain.Fail(domain.Invalid, "two problems"), []map[string]any{{"line": 3}, {"line": 4}})
 	}})
 	a := e.do(t, "POST", "/api/x", "", bearer...)
-	if f := a.failure(t); a.status != 400 || len(f.Error.Problems) != 2 || f.Error.Problems[1]["line"] != 4.0 {
+	if f := a.failure(t); a.status != 422 || len(f.Error.Problems) != 2 || f.Error.Problems[1]["line"] != 4.0 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

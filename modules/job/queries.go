@@ -1,0 +1,258 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/job/store"
+)
+
+// Query chooses jobs for a list, by name and then id; zero fields do not filter.
+type Query struct {
+	Seen      domain.ProjectSet // outside of it nothing is found
+	Project   string            // NotFound if there is none, or it is not in Seen
+	Text      string            // part of name, title or owner
+	Enabled   *bool
+	AfterName string
+	AfterID   domain.ID
+	Limit     int
+}
+
+// List reads one page of jobs with their definitions.
+func (d *Definitions) List(ctx context.Context, q Query) ([]domain.Job, error) {
+	f := store.Filter{Text: q.Text, Enabled: q.Enabled, AfterName: q.AfterName, AfterID: q.AfterID, Limit: q.Limit, Projects: ids(q.Seen)}
+	if q.Project != "" {
+		id, err := d.Projects.ByName(ctx, q.Project)
+		if err == nil && !q.Seen.Has(id) {
+			err = domain.Fail(domain.NotFound, "there is no project %q", q.Project).At("project").Coded("access.no_project", "name", q.Project)
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.Projects = []domain.ID{id}
+	}
+	return d.Store.List(ctx, f)
+}
+
+// ids is a set as a store filters by it: nil for every project.
+func ids(s domain.ProjectSet) []domain.ID {
+	if s.All {
+		return nil
+	}
+	return append([]domain.ID{}, s.IDs...)
+}
+
+// Count tells how many jobs there are in the projects, and how many are enabled.
+func (d *Definitions) Count(ctx context.Context, seen domain.ProjectSet) (total, enabled int64, err error) {
+	return d.Store.Count(ctx, ids(seen))
+}
+
+// Get reads a job that is not deleted by [project/]name or by its id.
+func (d *Definitions) Get(ctx context.Context, name string) (domain.Job, error) {
+	j, err := d.Find(ctx, name)
+	if err == nil && !j.DeletedAt.IsZero() {
+		err = noJob(name)
+	}
+	return j, err
+}
+
+func noJob(name string) error {
+	return domain.Fail(domain.NotFound, "there is no job %q", name).Coded("error.no_job", "job", name)
+}
+
+// NextOf gives the next fires of a job, at most n, given the next that its trigger
+// has (zero: none).
+func (d *Definitions) NextOf(j domain.Job, next time.Time, n int) ([]time.Time, error) {
+	if next.IsZero() || n < 1 {
+		return nil, nil
+	}
+	zone, err := d.Schedules.Zone(j.Spec.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	out := []time.Time{next.In(zone)}
+	if j.Spec.Schedule.Kind == domain.ScheduleAt || n == 1 {
+		return out, nil
+	}
+	_, more, err := d.Schedules.Check(j.Spec.Schedule, zone, next, n-1)
+	return append(out, more...), err
+}
+
+// Neighbour is a job at the other end of a dependency.
+type Neighbour struct {
+	Job  domain.JobName
+	Rule domain.Dep // its BizDate, Check and Require
+}
+
+// Neighbours reads what a job depends on and what depends on it, each by name.
+func (d *Definitions) Neighbours(ctx context.Context, job domain.ID) (up, down []Neighbour, err error) {
+	edges, err := d.Store.EdgesOf(ctx, job)
+	if err != nil {
+		return nil, nil, err
+	}
+	var others []domain.ID
+	for _, e := range edges {
+		others = append(others, e.JobID, e.Upstream)
+	}
+	names, err := d.NamesOf(ctx, others)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range edges {
+		if e.JobID == job {
+			up = append(up, Neighbour{names[e.Upstream], e.Dep})
+		}
+		if e.Upstream == job && e.JobID != job {
+			down = append(down, Neighbour{names[e.JobID], e.Dep})
+		}
+	}
+	for _, side := range [][]Neighbour{up, down} {
+		slices.SortFunc(side, func(a, b Neighbour) int { return cmp.Or(a.Job.Key.Compare(b.Job.Key), cmp.Compare(a.Job.ID, b.Job.ID)) })
+	}
+	return up, down, nil
+}
+
+// NamesOf reads the names of jobs, deleted ones too; unknown ids are absent.
+func (d *Definitions) NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error) {
+	found, err := d.Store.Briefs(ctx, slices.Compact(slices.Sorted(slices.Values(jobs))))
+	if err != nil {
+		return nil, err
+	}
+	projects, err := d.Projects.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[domain.ID]domain.JobName, len(found))
+	for _, j := range found {
+		out[j.ID] = domain.JobName{ID: j.ID, ProjectID: j.ProjectID, Key: domain.JobKey{Project: projects[j.ProjectID], Name: j.Name}, Title: j.Title}
+	}
+	return out, nil
+}
+
+// Graph reads the jobs of the projects that are not deleted, and every edge between
+// two of them.
+func (d *Definitions) Graph(ctx context.Context, seen domain.ProjectSet) ([]domain.JobName, []domain.JobEdge, error) {
+	there, err := d.Store.Names(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var shown []domain.ID
+	for _, n := range there {
+		if seen.Has(n.ProjectID) {
+			shown = append(shown, n.ID)
+		}
+	}
+	names, err := d.NamesOf(ctx, shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	links, err := d.Store.Links(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var edges []domain.JobEdge
+	for _, l := range links {
+		_, up := names[l.On]
+		if _, down := names[l.Job]; up && down {
+			edges = append(edges, domain.JobEdge{Up: l.On, Down: l.Job})
+		}
+	}
+	jobs := make([]domain.JobName, 0, len(names))
+	for _, id := range shown {
+		jobs = append(jobs, names[id])
+	}
+	slices.SortFunc(jobs, func(a, b domain.JobName) int { return a.Key.Compare(b.Key) })
+	return jobs, edges, nil
+}
+
+// Spec reads the definition of a version, also of a deleted job. Versions never
+// change, so they are kept in memory.
+func (d *Definitions) Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error) {
+	if spec, ok := d.specs.get(job, version); ok {
+		return spec, nil
+	}
+	v, err := d.Store.Version(ctx, job, version)
+	if err != nil {
+		return domain.JobSpec{}, err
+	}
+	d.specs.put(job, version, v.Spec)
+	return v.Spec, nil
+}
+
+// Resolve finds jobs by name; those that are not there are absent.
+func (d *Definitions) Resolve(ctx context.Context, keys []domain.JobKey) (map[domain.JobKey]domain.ID, error) {
+	byProject := map[string][]string{}
+	for _, k := range keys {
+		byProject[k.Project] = append(byProject[k.Project], k.Name)
+	}
+	out := map[domain.JobKey]domain.ID{}
+	for project, names := range byProject {
+		id, err := d.Projects.ByName(ctx, project)
+		if domain.Is(err, domain.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, err := d.Store.Resolve(ctx, id, names)
+		if err != nil {
+			return nil, err
+		}
+		for name, job := range found {
+			out[domain.JobKey{Project: project, Name: name}] = job
+		}
+	}
+	return out, nil
+}
+
+// Find reads a job by [project/]name or by its id.
+func (d *Definitions) Find(ctx context.Context, name string) (domain.Job, error) {
+	key := domain.ParseJobKey(name)
+	project, err := d.Projects.ByName(ctx, key.Project)
+	if err == nil {
+		var j domain.Job
+		if j, err = d.Store.ByName(ctx, project, key.Name); err == nil {
+			return j, nil
+		}
+	}
+	if !domain.Is(err, domain.NotFound) {
+		return domain.Job{}, err
+	}
+	if id, bad := domain.ParseID(name); bad == nil {
+		return d.Store.ByID(ctx, id)
+	}
+	return domain.Job{}, noJob(name)
+}
+
+// specCache keeps definitions by version, at most maxSpecs of them.
+type specCache struct {
+	mu sync.RWMutex
+	m  map[specKey]domain.JobSpec
+}
+
+type specKey struct {
+	job     domain.ID
+	version int
+}
+
+const maxSpecs = 50_000
+
+func (c *specCache) get(job domain.ID, version int) (domain.JobSpec, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	s, ok := c.m[specKey{job, version}]
+	return s, ok
+}
+
+func (c *specCache) put(job domain.ID, version int, s domain.JobSpec) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil || len(c.m) >= maxSpecs {
+		c.m = map[specKey]domain.JobSpec{}
+	}
+	c.m[specKey{job, version}] = s
+}

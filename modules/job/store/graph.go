@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Briefs reads jobs by their ids without their definitions, deleted ones too.
+func (s *Store) Briefs(ctx context.Context, ids []domain.ID) ([]domain.Job, error) {
+	var out []domain.Job
+	for part := range slices.Chunk(ids, 500) {
+		var rows []row
+		if err := s.db.Scan(ctx, &rows, "SELECT * FROM job WHERE id IN ? ORDER BY name, id", part); err != nil {
+			return nil, err
+		}
+		out = append(out, jobs(rows)...)
+	}
+	return out, nil
+}
+
+// Count tells how many jobs of the projects (nil: all) there are, and how many of
+// them are enabled.
+func (s *Store) Count(ctx context.Context, projects []domain.ID) (total, enabled int64, err error) {
+	query, args := "SELECT COUNT(*) AS total, COALESCE(SUM(CASE WHEN enabled = 1 THEN 1 ELSE 0 END), 0) AS enabled FROM job WHERE deleted_at = 0", []any{}
+	if projects != nil {
+		query, args = query+" AND project_id IN ?", append(args, append([]domain.ID{0}, projects...))
+	}
+	var found struct{ Total, Enabled int64 }
+	err = s.db.Scan(ctx, &found, query, args...)
+	return found.Total, found.Enabled, err
+}
+
+// EdgesOf reads the edges in force that begin or end at a job.
+func (s *Store) EdgesOf(ctx context.Context, job domain.ID) ([]Edge, error) {
+	var rows []struct {
+		JobID, UpstreamJobID, ProjectID int64
+		BizDate, Required, Outcome      string
+	}
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM job_dep WHERE job_id = ? OR upstream_job_id = ?", job, job)
+	out := make([]Edge, len(rows))
+	for i, r := range rows {
+		out[i] = Edge{JobID: domain.ID(r.JobID), Upstream: domain.ID(r.UpstreamJobID), ProjectID: domain.ID(r.ProjectID),
+			Dep: domain.Dep{BizDate: r.BizDate, Require: r.Required, Check: r.Outcome}}
+	}
+	return out, err
+}

@@ -1,0 +1,231 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/job"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/i18n"
+)
+
+// apiProblem is one thing wrong with a job file, or worth a warning. Line and column
+// count from 1; 0 is about no place.
+type apiProblem struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Path     string `json:"path"`
+	ID       string `json:"id"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint"`
+	Excerpt  string `json:"excerpt"`
+	Severity string `json:"severity"` // error or warning
+}
+
+// lookup says catalog keys in the reader's language.
+func lookup(ctx context.Context) job.Lookup {
+	return func(key string, args map[string]string) string {
+		pairs := make([]any, 0, 2*len(args))
+		for k, v := range args {
+			pairs = append(pairs, k, v)
+		}
+		return i18n.T(ctx, key, pairs...)
+	}
+}
+
+func problemsOf(c echo.Context, ps job.Problems) []apiProblem {
+	say := lookup(c.Request().Context())
+	out := make([]apiProblem, len(ps))
+	for i, p := range ps {
+		severity := "error"
+		if p.Warning {
+			severity = "warning"
+		}
+		out[i] = apiProblem{p.File, p.Line, p.Column, p.Path, p.ID, p.Message(say), p.HintText(say), p.Excerpt(), severity}
+	}
+	return out
+}
+
+// refused is the error of files with problems; none of them was taken.
+func refused(c echo.Context, ps job.Problems) error {
+	first := ps.Errors()[0]
+	return httpx.WithProblems(domain.Fail(domain.Invalid, "nothing was changed: %d problems, the first is: %s",
+		len(ps.Errors()), first.Message(lookup(c.Request().Context()))), problemsOf(c, ps))
+}
+
+// apiSchedule is the time rule of a job. Expr is a cron expression, an interval like
+// 10m0s, or a moment; empty for kind none.
+type apiSchedule struct {
+	Kind     domain.ScheduleKind `json:"kind"`
+	Expr     string              `json:"expr"`
+	Dialect  string              `json:"dialect"`
+	Timezone string              `json:"timezone"`
+}
+
+// exprOf is a schedule as one text.
+func exprOf(s domain.Schedule) string {
+	switch s.Kind {
+	case domain.ScheduleEvery:
+		return (time.Duration(s.EveryMs) * time.Millisecond).String()
+	case domain.ScheduleAt:
+		return domain.FromMillis(s.AtMs).Format(time.RFC3339Nano)
+	}
+	return s.Expr
+}
+
+// apiDep is one dependency.
+type apiDep struct {
+	Name    string `json:"name"` // [project/]name
+	BizDate string `json:"bizDate"`
+	Check   string `json:"check"`
+	Require string `json:"require"`
+}
+
+// apiJob is a job as a list shows it.
+type apiJob struct {
+	ID           domain.ID    `json:"id"`
+	Name         string       `json:"name"` // [project/]name
+	Project      string       `json:"project"`
+	Title        string       `json:"title"`
+	Owner        string       `json:"owner"`
+	Version      int          `json:"version"`
+	Enabled      bool         `json:"enabled"`
+	Type         string       `json:"type"`
+	Schedule     apiSchedule  `json:"schedule"`
+	Next         *time.Time   `json:"next"` // null: not by itself, or paused
+	Timeout      int          `json:"timeout"`
+	TimeoutGiven bool         `json:"timeoutGiven"`
+	Lane         domain.Lane  `json:"lane"`
+	Tags         []string     `json:"tags"`
+	Deps         []apiDep     `json:"deps"`
+	UpdatedAt    time.Time    `json:"updatedAt"`
+	LastState    domain.State `json:"lastState"` // "" = never ran
+}
+
+func shape(j domain.Job, next time.Time, last domain.State) apiJob {
+	s := j.Spec
+	out := apiJob{ID: j.ID, Name: s.Key().String(), Project: s.Project, Title: j.Title, Owner: j.Owner, Version: j.Version, Enabled: j.Enabled,
+		Type: s.Exec.Type, Schedule: apiSchedule{s.Schedule.Kind, exprOf(s.Schedule), s.Schedule.Dialect, s.Timezone}, Timeout: s.TimeoutSec,
+		TimeoutGiven: s.TimeoutGiven, Lane: s.Priority, Tags: append([]string{}, s.Tags...), Deps: make([]apiDep, len(s.Deps)),
+		UpdatedAt: j.UpdatedAt, LastState: last}
+	if !next.IsZero() {
+		out.Next = &next
+	}
+	for i, d := range s.Deps {
+		out.Deps[i] = apiDep{d.Key().String(), d.BizDate, d.Check, d.Require}
+	}
+	return out
+}
+
+// shapes adds to jobs what others know of them.
+func (h *Handlers) shapes(ctx context.Context, jobs []domain.Job) ([]apiJob, error) {
+	all := idsOf(jobs)
+	next, err := h.Fires.NextFires(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	days, err := h.Days.LatestDays(ctx, all, 1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]apiJob, len(jobs))
+	for i, j := range jobs {
+		out[i] = shape(j, next[j.ID], lastOf(days[j.ID]).State)
+	}
+	return out, nil
+}
+
+func idsOf(jobs []domain.Job) []domain.ID {
+	out := make([]domain.ID, len(jobs))
+	for i, j := range jobs {
+		out[i] = j.ID
+	}
+	return out
+}
+
+func lastOf(days []domain.JobDay) domain.JobDay {
+	if len(days) == 0 {
+		return domain.JobDay{}
+	}
+	return days[0]
+}
+
+// apiVersion is a saved definition.
+type apiVersion struct {
+	Version   int       `json:"version"`
+	CreatedBy string    `json:"createdBy"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// apiVersionText is one of them with its text as it was written.
+type apiVersionText struct {
+	Job string `json:"job"`
+	apiVersion
+	Source string `json:"source"`
+}
+
+// apiWhole is one job with everything about its definition.
+type apiWhole struct {
+	apiJob
+	Source     string       `json:"source"`
+	NextFires  []time.Time  `json:"nextFires"` // at most five
+	Versions   []apiVersion `json:"versions"`  // newest first
+	Dependents []string     `json:"dependents"`
+}
+
+func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
+	base, err := h.shapes(ctx, []domain.Job{j})
+	if err != nil {
+		return apiWhole{}, err
+	}
+	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: []time.Time{}, Versions: []apiVersion{}}
+	if out.Next != nil {
+		fires, err := h.Jobs.NextOf(j, *out.Next, shownFires)
+		if err != nil {
+			return out, err
+		}
+		out.NextFires = append(out.NextFires, fires...)
+	}
+	versions, err := h.Jobs.Store.Versions(ctx, j.ID, shownVersions)
+	if err != nil {
+		return out, err
+	}
+	for _, v := range versions {
+		out.Versions = append(out.Versions, apiVersion{v.Version, v.CreatedBy, v.CreatedAt})
+	}
+	out.Dependents, err = h.dependents(ctx, j)
+	return out, err
+}
+
+// dependents names the jobs that depend on j, those that the caller may see.
+func (h *Handlers) dependents(ctx context.Context, j domain.Job) ([]string, error) {
+	_, down, err := h.Jobs.Neighbours(ctx, j.ID)
+	out := []string{}
+	seen := httpx.Visible(ctx, domain.ActJobRead)
+	for _, n := range down {
+		if seen.Has(n.Job.ProjectID) {
+			out = append(out, n.Job.Key.String())
+		}
+	}
+	return out, err
+}
+
+// withDependents puts the names of what depends on a job beside the refusal to delete it.
+func (h *Handlers) withDependents(ctx context.Context, j domain.Job, refusal error) error {
+	if !domain.Is(refusal, domain.Conflict) {
+		return refusal
+	}
+	names, err := h.dependents(ctx, j)
+	if err != nil || len(names) == 0 {
+		return refusal
+	}
+	list := make([]map[string]string, len(names))
+	for i, n := range names {
+		list[i] = map[string]string{"job": n}
+	}
+	return httpx.WithProblems(refusal, list)
+}

@@ -1,0 +1,92 @@
+// Package web is the pages of definitions (list, one job, editor) and their API.
+// It parses, asks whether the caller may, calls the use cases of job and shows what
+// came of it; it judges no definition itself.
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/job"
+	"github.com/axsched/ax/modules/kit/httpx"
+)
+
+// Fires tells when jobs are due next; jobs that are not, or paused, are absent.
+type Fires interface {
+	NextFires(ctx context.Context, jobs []domain.ID) (map[domain.ID]time.Time, error)
+}
+
+// Days reads the latest instances of jobs by business date, newest first, at most n
+// of each job.
+type Days interface {
+	LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error)
+}
+
+// Handlers answers the routes of definitions. All fields must be set.
+type Handlers struct {
+	Jobs  *job.Definitions
+	Fires Fires
+	Days  Days
+}
+
+// maxApply bounds the body of an apply, in bytes.
+const maxApply = 8 << 20
+
+// Routes is the table. What starts a job, /jobs/:id/trigger, belongs to instances.
+func (h *Handlers) Routes() []httpx.Route {
+	read, write := domain.ActJobRead, domain.ActJobWrite
+	return []httpx.Route{
+		{Method: "POST", Path: "/api/v1/apply", Action: write, MaxBody: maxApply, Handler: h.apiApply},
+		{Method: "POST", Path: "/api/v1/validate", Action: read, MaxBody: maxApply, Handler: h.apiValidate},
+		{Method: "GET", Path: "/api/v1/next", Action: read, Handler: h.apiNext},
+		{Method: "GET", Path: "/api/v1/jobs", Action: read, Handler: h.apiList},
+		{Method: "GET", Path: "/api/v1/jobs/:job", Action: read, Handler: h.apiShow},
+		{Method: "GET", Path: "/api/v1/jobs/:job/versions/:n", Action: read, Handler: h.apiVersion},
+		{Method: "POST", Path: "/api/v1/jobs/:job/pause", Action: domain.ActJobPause, Handler: h.apiPausing(false)},
+		{Method: "POST", Path: "/api/v1/jobs/:job/resume", Action: domain.ActJobPause, Handler: h.apiPausing(true)},
+		{Method: "DELETE", Path: "/api/v1/jobs/:job", Action: domain.ActJobDelete, Handler: h.apiDelete},
+	}
+}
+
+// named reads the job that the path names, [project/]name or id, for an action. A job
+// in a project that the caller has no role in answers like one that is not there.
+func (h *Handlers) named(c echo.Context, param string, action domain.Action) (domain.Job, error) {
+	ctx := c.Request().Context()
+	name := c.Param(param)
+	if plain, err := url.PathUnescape(name); err == nil && c.Request().URL.RawPath != "" {
+		name = plain
+	}
+	j, err := h.Jobs.Get(ctx, name)
+	if err != nil {
+		return j, err
+	}
+	err = httpx.Allow(ctx, j.ProjectID, action)
+	if domain.Is(err, domain.NotFound) {
+		err = domain.Fail(domain.NotFound, "there is no job %q", name).Coded("error.no_job", "job", name)
+	}
+	return j, err
+}
+
+// allow asks whether the caller may save jobs in a project.
+func allow(ctx context.Context, project domain.ID) error {
+	return httpx.Allow(ctx, project, domain.ActJobWrite)
+}
+
+// next reads when one job is due next; zero: not by itself.
+func (h *Handlers) next(ctx context.Context, j domain.Job) (time.Time, error) {
+	found, err := h.Fires.NextFires(ctx, []domain.ID{j.ID})
+	return found[j.ID], err
+}
+
+const (
+	shownFires    = 5
+	shownVersions = 100
+	stripLength   = 14
+)
+
+func noContent(c echo.Context) error { return c.NoContent(http.StatusNoContent) }
