@@ -55,7 +55,7 @@ func whyNoRoom(f Facts, taking []domain.Worker) Sentence {
 	case threads == 0:
 		return say("why.no_lane", "lane", string(lane), "workers", nameAll(taking), "at", since)
 	case full == threads:
-		return say("why.busy", "lane", string(lane), "n", threads, "threads", threads, "workers", nameAll(taking), "at", since)
+		return say("why.busy", "lane", string(lane), "n", threads, "workers", nameAll(taking), "at", since)
 	}
 	return say("why.soon", "lane", string(lane), "at", since)
 }

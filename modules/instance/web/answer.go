@@ -1,0 +1,174 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
+)
+
+// stamp is a moment as the API writes it: RFC 3339 in UTC with milliseconds, null
+// for one that has not come.
+type stamp time.Time
+
+// MarshalJSON writes it.
+func (s stamp) MarshalJSON() ([]byte, error) {
+	t := time.Time(s)
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+}
+
+// brief is an instance in a list. Fields that do not apply are null or "".
+type brief struct {
+	ID           domain.ID `json:"id"`
+	Job          string    `json:"job"`
+	Project      string    `json:"project"`
+	TraceID      string    `json:"traceId"`
+	BizDate      string    `json:"bizDate"`
+	ExpectedTime stamp     `json:"expectedTime"`
+	State        string    `json:"state"`
+	Label        string    `json:"label"`
+	Trigger      string    `json:"trigger"`
+	Run          int       `json:"run"`
+	Version      int       `json:"version"`
+	Lane         string    `json:"lane"`
+	RequestedBy  string    `json:"requestedBy"`
+	Reason       string    `json:"reason"`
+	CreatedAt    stamp     `json:"createdAt"`
+	ReadyAt      stamp     `json:"readyAt"`
+	StartedAt    stamp     `json:"startedAt"`
+	FinishedAt   stamp     `json:"finishedAt"`
+	Message      string    `json:"message"`
+	DelayMs      *int64    `json:"delayMs"`
+}
+
+func briefOf(in domain.Instance, names map[domain.ID]domain.JobName) brief {
+	b := brief{ID: in.ID, Job: key(names, in), Project: names[in.JobID].Key.Project, TraceID: in.TraceID, BizDate: in.BizDate.String(),
+		ExpectedTime: stamp(in.Expected), State: string(in.State), Label: string(in.Label), Trigger: string(in.Trigger), Run: in.RunNo,
+		Version: in.Version, Lane: string(in.Lane), RequestedBy: in.RequestedBy, Reason: in.Reason, CreatedAt: stamp(in.CreatedAt),
+		ReadyAt: stamp(in.ReadyAt), StartedAt: stamp(in.StartedAt), FinishedAt: stamp(in.FinishedAt), Message: in.Message}
+	if d, ok := delay(in); ok {
+		ms := d.Milliseconds()
+		b.DelayMs = &ms
+	}
+	return b
+}
+
+// delay is start − max(expected time, dependencies met), of a first start: a rerun
+// was made due by a person, a retry by a back-off.
+func delay(in domain.Instance) (time.Duration, bool) {
+	if in.StartedAt.IsZero() || in.RunNo > 1 || in.RetriesUsed > 0 || in.LostCount > 0 {
+		return 0, false
+	}
+	due := in.Expected
+	if in.MetAt.After(due) {
+		due = in.MetAt
+	}
+	return max(in.StartedAt.Sub(due), 0), true
+}
+
+// full is an instance with all that is known of it.
+type full struct {
+	brief
+	Why         string            `json:"why"`
+	Params      map[string]string `json:"params"`
+	CancelledBy *cancelled        `json:"cancelledBy"`
+	Attempts    []attempt         `json:"attempts"`
+	Runs        []run             `json:"runs"`
+	Deps        []dep             `json:"deps"`
+	History     []event           `json:"history"`
+}
+
+type cancelled struct {
+	Instance domain.ID `json:"instance"`
+	Run      domain.ID `json:"run"`
+}
+
+type attempt struct {
+	ID           domain.ID       `json:"id"`
+	Ordinal      int             `json:"ordinal"`
+	Run          int             `json:"run"`
+	State        string          `json:"state"`
+	Target       string          `json:"target"`
+	Boot         int64           `json:"boot"`
+	Lane         string          `json:"lane"`
+	DispatchedAt stamp           `json:"dispatchedAt"`
+	AckedAt      stamp           `json:"ackedAt"`
+	GrantedAt    stamp           `json:"grantedAt"`
+	StartedAt    stamp           `json:"startedAt"`
+	FinishedAt   stamp           `json:"finishedAt"`
+	ExitCode     *int            `json:"exitCode"`
+	Outcome      string          `json:"outcome"`
+	Message      string          `json:"message"`
+	Result       json.RawMessage `json:"result"`
+	Late         string          `json:"late"`
+}
+
+type run struct {
+	No          int    `json:"no"`
+	TraceID     string `json:"traceId"`
+	Version     int    `json:"version"`
+	State       string `json:"state"`
+	Label       string `json:"label"`
+	RequestedBy string `json:"requestedBy"`
+	Reason      string `json:"reason"`
+	Message     string `json:"message"`
+	CreatedAt   stamp  `json:"createdAt"`
+	StartedAt   stamp  `json:"startedAt"`
+	FinishedAt  stamp  `json:"finishedAt"`
+}
+
+type dep struct {
+	Job      string    `json:"job"`
+	BizDate  string    `json:"bizDate"`
+	State    string    `json:"state"`
+	Said     string    `json:"said"`
+	Instance domain.ID `json:"instance"` // the one that met or failed it; "" while it waits
+}
+
+type event struct {
+	At    stamp  `json:"at"`
+	Move  string `json:"move"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Actor string `json:"actor"`
+	Note  string `json:"note"`
+}
+
+// fullOf is a whole instance as the API answers it.
+func fullOf(w whole, names map[domain.ID]domain.JobName) full {
+	in := w.facts.Instance
+	out := full{brief: briefOf(in, names), Why: instance.Why(w.facts).English(), Params: map[string]string{},
+		Attempts: []attempt{}, Runs: []run{}, Deps: []dep{}, History: []event{}}
+	for _, p := range w.params() {
+		out.Params[p.name] = p.value
+	}
+	if in.CancelledBy.InstanceID != 0 {
+		out.CancelledBy = &cancelled{in.CancelledBy.InstanceID, in.CancelledBy.RunID}
+	}
+	for _, a := range w.attempts {
+		out.Attempts = append(out.Attempts, attemptOf(a, w.runNo(a.RunID)))
+	}
+	for _, r := range w.runs {
+		out.Runs = append(out.Runs, run{No: r.No, TraceID: r.TraceID, Version: r.Version, State: string(r.State), Label: string(r.Label),
+			RequestedBy: r.RequestedBy, Reason: r.Reason, Message: r.Message, CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt)})
+	}
+	for _, d := range w.deps {
+		out.Deps = append(out.Deps, dep{Job: d.Name, BizDate: d.BizDate.String(), State: string(d.State), Said: d.Said, Instance: d.By})
+	}
+	for _, e := range w.events {
+		out.History = append(out.History, event{At: stamp(e.At), Move: string(e.Move), From: e.From, To: e.To, Actor: e.Actor, Note: e.Note})
+	}
+	return out
+}
+
+func attemptOf(a domain.Attempt, runNo int) attempt {
+	return attempt{ID: a.ID, Ordinal: a.Ordinal, Run: runNo, State: string(a.State), Target: a.Target, Boot: a.Boot, Lane: string(a.Lane),
+		DispatchedAt: stamp(a.DispatchedAt), AckedAt: stamp(a.AckedAt), GrantedAt: stamp(a.GrantedAt), StartedAt: stamp(a.StartedAt),
+		FinishedAt: stamp(a.FinishedAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: a.Result,
+		Late: strings.TrimSpace(a.Late)}
+}

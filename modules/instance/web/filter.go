@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance/store"
+	"github.com/axsched/ax/modules/kit/httpx"
+)
+
+// filter is a list's filter as it stands in an address.
+type filter struct {
+	State   string // a state, or a phase of running
+	Label   string
+	Job     string
+	BizDate string
+	Trace   string
+	Cursor  string
+}
+
+func readFilter(q url.Values) filter {
+	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
+	return filter{State: get("state"), Label: get("label"), Job: get("job"), BizDate: get("biz_date"), Trace: get("trace"), Cursor: q.Get("cursor")}
+}
+
+// query is the filter in an address again, without its cursor.
+func (f filter) query() url.Values {
+	q := url.Values{}
+	for name, v := range map[string]string{"state": f.State, "label": f.Label, "job": f.Job, "biz_date": f.BizDate, "trace": f.Trace} {
+		if v != "" {
+			q.Set(name, v)
+		}
+	}
+	return q
+}
+
+// phases are the three into which running falls apart, in order.
+var phases = []string{"waiting", "queued", "executing"}
+
+// labelsOf are the labels of running in a phase.
+func labelsOf(phase string) []domain.Label {
+	var out []domain.Label
+	for _, l := range domain.Labels[domain.Running] {
+		if (domain.Status{State: domain.Running, Label: l}).Phase() == phase {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// place is the last row of a page, as a cursor carries it.
+type place struct {
+	ID   domain.ID      `json:"id"`
+	Date domain.BizDate `json:"date"`
+}
+
+// plan turns the filter into a query of the store, but for the job and the trace.
+// What is not known is Invalid and named with what is.
+func (f filter) plan(ctx context.Context, limit int) (store.Filter, error) {
+	q := store.Filter{Limit: limit}
+	if seen := httpx.Visible(ctx, domain.ActInstanceRead); !seen.All {
+		q.Projects = append([]domain.ID{}, seen.IDs...)
+	}
+	if err := f.planStatus(&q); err != nil {
+		return q, err
+	}
+	if f.BizDate != "" {
+		d, err := domain.ParseBizDate(f.BizDate)
+		if err != nil {
+			return q, domain.Fail(domain.Invalid, "%v", err).At("biz_date")
+		}
+		q.BizDate = d
+	}
+	var after place
+	if _, err := httpx.ReadCursor(f.Cursor, &after); err != nil {
+		return q, err
+	}
+	q.AfterID, q.AfterDate = after.ID, after.Date
+	return q, nil
+}
+
+func (f filter) planStatus(q *store.Filter) error {
+	state := domain.State(f.State)
+	switch {
+	case f.State == "":
+	case slices.Contains(phases, f.State):
+		q.State, q.Labels = domain.Running, labelsOf(f.State)
+	case state.Valid():
+		q.State = state
+	default:
+		return domain.Fail(domain.Invalid, "there is no state %q", f.State).At("state").
+			WithHint("one of " + join(domain.States) + ", or of running's phases " + strings.Join(phases, ", "))
+	}
+	if f.Label == "" {
+		return nil
+	}
+	var all []domain.Label
+	for _, s := range domain.States {
+		all = append(all, domain.Labels[s]...)
+	}
+	if !slices.Contains(all, domain.Label(f.Label)) {
+		return domain.Fail(domain.Invalid, "there is no label %q", f.Label).At("label").WithHint("one of " + join(all))
+	}
+	if len(q.Labels) > 0 && !slices.Contains(q.Labels, domain.Label(f.Label)) {
+		q.Labels = []domain.Label{"-"} // no such instance: the label is of another phase
+		return nil
+	}
+	q.Labels = []domain.Label{domain.Label(f.Label)}
+	return nil
+}
+
+func join[T ~string](all []T) string {
+	words := make([]string, len(all))
+	for i, w := range all {
+		words[i] = string(w)
+	}
+	return strings.Join(words, ", ")
+}
+
+// list reads one page; next is the cursor of the page after it, "" at the end.
+func (h *Handlers) list(ctx context.Context, f filter, limit int) (ins []domain.Instance, next string, err error) {
+	q, err := f.plan(ctx, limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	if f.Job != "" {
+		j, err := h.Jobs.Find(ctx, f.Job)
+		if err == nil {
+			err = httpx.Allow(ctx, j.ProjectID, domain.ActInstanceRead)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		q.Job = j.ID
+	}
+	if f.Trace != "" {
+		return h.byTrace(ctx, f.Trace, q)
+	}
+	if ins, err = h.Records.Store.List(ctx, q); err != nil || len(ins) <= limit {
+		return ins, "", err
+	}
+	ins = ins[:limit]
+	last := ins[limit-1]
+	next, err = httpx.Cursor(place{last.ID, last.BizDate})
+	return ins, next, err
+}
+
+// byTrace is the one instance whose run carries the trace id, if the rest of the
+// filter lets it pass and the caller may see it.
+func (h *Handlers) byTrace(ctx context.Context, trace string, q store.Filter) ([]domain.Instance, string, error) {
+	id, err := h.Records.Store.ByTrace(ctx, strings.ToLower(trace))
+	if err != nil || id == 0 {
+		return nil, "", err
+	}
+	in, err := h.Records.Store.Get(ctx, id)
+	if domain.Is(err, domain.NotFound) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	passes := (q.Projects == nil || slices.Contains(q.Projects, in.ProjectID)) && (q.Job == 0 || q.Job == in.JobID) &&
+		(q.BizDate.IsZero() || q.BizDate == in.BizDate) && (q.State == "" || q.State == in.State) &&
+		(len(q.Labels) == 0 || slices.Contains(q.Labels, in.Label))
+	if !passes {
+		return nil, "", nil
+	}
+	return []domain.Instance{in}, "", nil
+}

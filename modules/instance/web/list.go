@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/i18n"
+	"github.com/axsched/ax/views/instances"
+	"github.com/axsched/ax/views/ui"
+)
+
+const pageSize = 50
+
+// chips are the quick filters, in the order in which pages show them.
+var chips = []string{"waiting", "queued", "executing", "retrying", "failed", "success", "cancelled"}
+
+func (h *Handlers) listPage(c echo.Context) error {
+	ctx := c.Request().Context()
+	f := readFilter(c.QueryParams())
+	p := instances.ListPage{Shell: httpx.Shell(c), ClearURL: "/instances",
+		Filter: instances.Filter{State: f.State, Label: f.Label, Job: f.Job, BizDate: f.BizDate, Trace: f.Trace}}
+	p.Chips, p.Labels = chipsOf(f), labelOptions(ctx, f.State)
+	ins, next, err := h.list(ctx, f, pageSize)
+	if err != nil {
+		status, text, ok := httpx.Explain(c, err)
+		if !ok {
+			return err
+		}
+		p.Error = text
+		return httpx.Render(c, status, instances.List(p))
+	}
+	names, err := h.namesOf(ctx, ins...)
+	if err != nil {
+		return err
+	}
+	targets, err := h.targets(ctx, ins)
+	if err != nil {
+		return err
+	}
+	for _, in := range ins {
+		p.Rows = append(p.Rows, rowOf(ctx, in, names, targets))
+	}
+	if next != "" {
+		p.Pager.NextURL = address(f, next)
+	}
+	if f.Cursor != "" {
+		p.Pager.FirstURL = address(f, "")
+	}
+	return httpx.Render(c, http.StatusOK, instances.List(p))
+}
+
+// address is the list's address with the filter and a cursor.
+func address(f filter, cursor string) string {
+	q := f.query()
+	if cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	if len(q) == 0 {
+		return "/instances"
+	}
+	return "/instances?" + q.Encode()
+}
+
+// chipsOf are the quick filters; choosing the one in force takes it away.
+func chipsOf(f filter) []instances.Chip {
+	out := make([]instances.Chip, len(chips))
+	for i, name := range chips {
+		to := f
+		to.State, to.Label, to.Cursor = name, "", ""
+		if f.State == name {
+			to.State = ""
+		}
+		out[i] = instances.Chip{Key: name, URL: address(to, ""), Count: -1, Active: f.State == name}
+	}
+	return out
+}
+
+// labelOptions are the labels that fit the state chosen.
+func labelOptions(ctx context.Context, state string) []ui.Option {
+	var labels []domain.Label
+	for _, s := range domain.States {
+		for _, l := range domain.Labels[s] {
+			if state == "" || state == string(s) || slices.Contains(phases, state) && slices.Contains(labelsOf(state), l) {
+				labels = append(labels, l)
+			}
+		}
+	}
+	out := make([]ui.Option, len(labels))
+	for i, l := range labels {
+		out[i] = ui.Option{Value: string(l), Text: i18n.T(ctx, "label."+string(l))}
+	}
+	return out
+}
+
+// targets is where the attempts in force of the instances were sent.
+func (h *Handlers) targets(ctx context.Context, ins []domain.Instance) (map[domain.ID]domain.Attempt, error) {
+	ids := make([]domain.ID, 0, len(ins))
+	for _, in := range ins {
+		if in.AttemptID != 0 {
+			ids = append(ids, in.AttemptID)
+		}
+	}
+	return h.Records.Store.Attempts(ctx, ids)
+}
+
+func rowOf(ctx context.Context, in domain.Instance, names map[domain.ID]domain.JobName, targets map[domain.ID]domain.Attempt) instances.Row {
+	r := instances.Row{ID: in.ID.String(), URL: instanceURL(in.ID), Job: jobRef(names, in), BizDate: in.BizDate.String(), Status: status(in.Status),
+		Trigger: string(in.Trigger), Attempt: in.Attempts, Expected: in.Expected, Started: in.StartedAt, Duration: took(ctx, in), Trace: in.TraceID}
+	r.Delay, _ = delay(in)
+	if a, ok := targets[in.AttemptID]; ok {
+		r.Target = targetRef(a.Target)
+		if in.Label == domain.Dispatched || in.Label == domain.Stopping || in.Label == domain.Orphan {
+			r.Why = instance.Why(instance.Facts{Instance: in, Attempt: &a, Now: i18n.Now(ctx)}).In(ctx)
+		}
+	}
+	if in.State == domain.Failed || in.State == domain.Cancelled {
+		r.Why = in.Message
+	}
+	return r
+}
+
+// took is how long it ran, or has run so far; 0 when it did not.
+func took(ctx context.Context, in domain.Instance) time.Duration {
+	switch {
+	case in.StartedAt.IsZero():
+		return 0
+	case !in.FinishedAt.IsZero():
+		return max(in.FinishedAt.Sub(in.StartedAt), 0)
+	case in.State == domain.Running:
+		return max(i18n.Now(ctx).Sub(in.StartedAt), 0)
+	}
+	return 0
+}
+
+func status(s domain.Status) ui.Status {
+	return ui.Status{State: string(s.State), Label: string(s.Label)}
+}
+
+func instanceURL(id domain.ID) string { return "/instances/" + id.String() }
+
+func jobRef(names map[domain.ID]domain.JobName, in domain.Instance) ui.Ref {
+	k := key(names, in)
+	return ui.Ref{ID: k, Title: names[in.JobID].Title, URL: jobURL(k)}
+}
+
+func jobURL(key string) string { return "/jobs/" + url.PathEscape(key) }
+
+func targetRef(name string) ui.Ref {
+	if name == "" {
+		return ui.Ref{}
+	}
+	return ui.Ref{ID: name, URL: "/workers"}
+}

@@ -1,0 +1,99 @@
+// Package web is the pages and the API of instances: the list, one instance with
+// its runs, attempts and output, and what people ask for: start, kill, rerun. It
+// owns how instances look outside AX; it decides nothing about them.
+package web
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/httpx"
+)
+
+// Jobs knows definitions.
+type Jobs interface {
+	// Find reads a job by [project/]name or by its id.
+	Find(ctx context.Context, name string) (domain.Job, error)
+	// NamesOf reads the names of jobs, deleted ones too; unknown ids are absent.
+	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
+}
+
+// Handlers answers the routes of instances. All fields must be set.
+type Handlers struct {
+	Records  *instance.Records
+	Requests *instance.Requests
+	Jobs     Jobs
+}
+
+// Routes is the table.
+func (h *Handlers) Routes() []httpx.Route {
+	return []httpx.Route{
+		{Method: "GET", Path: "/instances", Action: domain.ActInstanceRead, Handler: h.listPage},
+		{Method: "GET", Path: "/instances/:id", Action: domain.ActInstanceRead, Handler: h.showPage},
+		{Method: "GET", Path: "/instances/:id/log", Action: domain.ActLogRead, Handler: h.olderLines},
+		{Method: "POST", Path: "/instances/:id/kill", Action: domain.ActInstanceKill, Handler: h.killForm},
+		{Method: "POST", Path: "/instances/:id/rerun", Action: domain.ActInstanceRerun, Creating: true, Handler: h.rerunForm},
+		{Method: "POST", Path: "/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.triggerForm},
+
+		{Method: "GET", Path: "/api/v1/instances", Action: domain.ActInstanceRead, Handler: h.apiList},
+		{Method: "GET", Path: "/api/v1/instances/:id", Action: domain.ActInstanceRead, Handler: h.apiShow},
+		{Method: "GET", Path: "/api/v1/instances/:id/why", Action: domain.ActInstanceRead, Handler: h.apiWhy},
+		{Method: "GET", Path: "/api/v1/instances/:id/logs", Action: domain.ActLogRead, Handler: h.apiLogs},
+		{Method: "GET", Path: "/api/v1/instances/:id/logs/stream", Action: domain.ActLogRead, Stream: true, Handler: h.apiStream},
+		{Method: "GET", Path: "/api/v1/instances/:id/logs/raw", Action: domain.ActLogRead, Handler: h.apiRaw},
+		{Method: "POST", Path: "/api/v1/instances/:id/kill", Action: domain.ActInstanceKill, Handler: h.apiKill},
+		{Method: "POST", Path: "/api/v1/instances/:id/rerun", Action: domain.ActInstanceRerun, Creating: true, Handler: h.apiRerun},
+		{Method: "POST", Path: "/api/v1/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.apiTrigger},
+	}
+}
+
+// instance reads the instance of the path, if the caller may do the action there.
+func (h *Handlers) instance(c echo.Context, action domain.Action) (domain.Instance, error) {
+	ctx := c.Request().Context()
+	id, err := httpx.ParamID(c, "id")
+	if err != nil {
+		return domain.Instance{}, err
+	}
+	in, err := h.Records.Store.Get(ctx, id)
+	if err != nil {
+		return in, err
+	}
+	return in, httpx.Allow(ctx, in.ProjectID, action)
+}
+
+// job reads the job of the path, which names it as [project/]name, encoded, or by
+// its id, if the caller may do the action there.
+func (h *Handlers) job(ctx context.Context, c echo.Context, action domain.Action) (domain.Job, error) {
+	name := c.Param("job")
+	if strings.Contains(name, "%") { // echo leaves it as it was sent when it holds an encoded slash
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+	}
+	j, err := h.Jobs.Find(ctx, name)
+	if err != nil {
+		return j, err
+	}
+	return j, httpx.Allow(ctx, j.ProjectID, action)
+}
+
+// key is how a job is named outside: [project/]name.
+func key(names map[domain.ID]domain.JobName, in domain.Instance) string {
+	if n, ok := names[in.JobID]; ok {
+		return n.Key.String()
+	}
+	return in.JobName
+}
+
+func (h *Handlers) namesOf(ctx context.Context, ins ...domain.Instance) (map[domain.ID]domain.JobName, error) {
+	ids := make([]domain.ID, len(ins))
+	for i, in := range ins {
+		ids[i] = in.JobID
+	}
+	return h.Jobs.NamesOf(ctx, ids)
+}
