@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/worker/journal"
@@ -175,6 +177,9 @@ func report(a *attempt, start time.Time, o types.Outcome, s runner.Stats) protoc
 		Started: start.UnixMilli(), Finished: max(o.Run.FinishedAt.UnixMilli(), start.UnixMilli())}
 	if o.Run.StartedAt.IsZero() && o.Run.Outcome != runner.Failed {
 		r.Started = 0 // ended between the grant and the start
+	}
+	if len(r.Result) > protocol.MaxResult || r.Result != nil && !json.Valid(r.Result) {
+		r.Result, r.Message = nil, runner.CleanMessage(strings.TrimPrefix(r.Message+"; its result was dropped: it must be JSON of at most 64 KB", "; "))
 	}
 	if o.Run.ExitCode >= 0 {
 		code := o.Run.ExitCode

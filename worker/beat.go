@@ -110,7 +110,7 @@ func (n *Node) heartbeat() protocol.Heartbeat {
 		state = protocol.WorkerDraining
 	}
 	return protocol.Heartbeat{Name: n.name, UID: n.uid, Boot: n.boot, Seq: n.meter.beats.Add(1), State: state,
-		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Tags: n.cfg.Tags, Lanes: n.cfg.Lanes,
+		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Tags: append([]string{}, n.cfg.Tags...), Lanes: n.cfg.Lanes,
 		Cores: runtime.NumCPU(), Running: run, MeanMs: meanMs, SkewMs: time.Duration(n.skew.Load()).Milliseconds(),
 		Started: n.began.UnixMilli(), Held: held}
 }

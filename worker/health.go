@@ -24,6 +24,7 @@ type Status struct {
 	Running     int            `json:"running"`
 	Lanes       map[string]int `json:"lanes"` // threads
 	Unconfirmed int            `json:"unconfirmed"`
+	Journal     int64          `json:"journalBytes"`
 	// BeatAge is how long ago the last answered heartbeat was sent, in milliseconds; -1 before the first.
 	BeatAge int64  `json:"beatAgeMs"`
 	SkewMs  int64  `json:"skewMs"`
@@ -38,6 +39,7 @@ func (n *Node) Status() Status {
 	skew := time.Duration(n.skew.Load())
 	s := Status{Name: n.name, Boot: n.boot, Draining: n.draining(), Claimed: c[claimed], Queued: c[queued],
 		Running: c[running], Lanes: n.cfg.Lanes, Unconfirmed: n.out.len(), BeatAge: -1, SkewMs: skew.Milliseconds()}
+	s.Journal, _ = n.wal.Size() // the journal's own error follows below
 	if n.answered.Load() != 0 {
 		s.BeatAge = n.silence().Milliseconds()
 	}
@@ -127,6 +129,7 @@ func (m *meter) gauges(n *Node) {
 	gauge("queued", "Attempts granted that wait for a thread.", func(s Status) float64 { return float64(s.Queued) })
 	gauge("running", "Attempts that run.", func(s Status) float64 { return float64(s.Running) })
 	gauge("unconfirmed", "Outcomes that the center has not confirmed.", func(s Status) float64 { return float64(s.Unconfirmed) })
+	gauge("journal_bytes", "Size of the journal's file.", func(s Status) float64 { return float64(s.Journal) })
 	gauge("heartbeat_age_seconds", "Time since the last answered heartbeat was sent; -0.001 before the first.", func(s Status) float64 { return float64(s.BeatAge) / 1000 })
 	gauge("clock_skew_seconds", "This machine's clock minus Redis' clock.", func(s Status) float64 { return float64(s.SkewMs) / 1000 })
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ax_worker_poison_messages_total",

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -398,6 +399,13 @@ func countLines(t testing.TB, path string) int {
 	}
 	return strings.Count(string(data), "\n")
 }
+
+// jump is the boot clock, which a test can put forward.
+type jump struct{ ahead atomic.Int64 }
+
+func (j *jump) now() time.Duration { return runner.BootClock() + time.Duration(j.ahead.Load()) }
+
+func (j *jump) by(d time.Duration) { j.ahead.Add(int64(d)) }
 
 // cable is a network between workers and a Redis that a test can cut.
 type cable struct {

@@ -309,12 +309,8 @@ func (n *Node) claimLoop(ctx context.Context) {
 // newNonce makes a word that no other claim has.
 func newNonce() string { return rand.Text() }
 
-// encode turns a report into the journal's body; it cannot fail, as every field can be written.
+// encode turns a report into the journal's body. It cannot fail: report has seen to it that a result is JSON.
 func encode(r protocol.Report) []byte {
-	body, err := json.Marshal(r)
-	if err != nil { // a result that is no JSON: the outcome matters more
-		r.Result = nil
-		body, _ = json.Marshal(r)
-	}
+	body, _ := json.Marshal(r)
 	return body
 }

@@ -12,6 +12,7 @@ const (
 	resendFirst = 2 * time.Second // the center answers within milliseconds when all is well
 	resendMost  = 30 * time.Second
 	resendLook  = 100 * time.Millisecond
+	resendSoon  = time.Second // after a write that failed
 )
 
 // outbox holds the outcomes that the center has not confirmed and sends them again, for ever.
@@ -39,13 +40,13 @@ func (o *outbox) add(r protocol.Report) {
 	o.n.up.report(r)
 }
 
-// hurry makes reports that could not be written due at once. The waits have not grown by that.
+// hurry makes reports that could not be written due soon. Their waits do not grow by that.
 func (o *outbox) hurry(rs []protocol.Report) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, r := range rs {
 		if p := o.open[r.Attempt]; p != nil {
-			p.next, p.wait = o.n.cfg.Boot(), resendFirst
+			p.next, p.wait = o.n.cfg.Boot()+resendSoon, resendFirst
 		}
 	}
 }

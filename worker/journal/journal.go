@@ -191,3 +191,12 @@ func (j *Journal) Err() error {
 	defer j.mu.Unlock()
 	return j.err
 }
+
+// Size is the length of the log's file in bytes.
+func (j *Journal) Size() (int64, error) {
+	info, err := os.Stat(filepath.Join(j.dir, logName))
+	if err != nil {
+		return 0, fmt.Errorf("size of the journal: %w", err)
+	}
+	return info.Size(), nil
+}
