@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/axsched/ax/app/client"
+)
+
+// The exit codes.
+const (
+	exitGood      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitNoSuccess = 3 // the awaited instance ended without success
+)
+
+// IsCommand reports whether arguments are a command of this package; else they are
+// flags of the server. What is neither a flag nor a known word is a command too, so
+// that it is refused as one.
+func IsCommand(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	switch args[0] {
+	case "-h", "--help", "-v", "--version", "--json", "--json=true", "--json=false":
+		return true
+	}
+	return !strings.HasPrefix(args[0], "-")
+}
+
+// Main runs one command and gives the process' exit code: 0 good, 1 failed, 2 wrong
+// usage, 3 an awaited instance ended without success. It reads AX_URL and AX_TOKEN.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, version string) int {
+	return run(ctx, args, &process{in: stdin, out: stdout, err: stderr, env: os.Getenv, now: time.Now, zone: time.Local, version: version})
+}
+
+// process is what a command may touch of the world.
+type process struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string
+	now      func() time.Time
+	zone     *time.Location // of the times that people read
+	version  string
+	json     bool
+}
+
+// failure is an error with its exit code.
+type failure struct {
+	code int
+	err  error
+	told bool // standard output and error have it already
+}
+
+// Error is the cause's.
+func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap gives the cause.
+func (f *failure) Unwrap() error { return f.err }
+
+func usage(format string, args ...any) error {
+	return &failure{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// run builds the commands, runs one and tells its error.
+func run(ctx context.Context, args []string, p *process) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitGood
+	}
+	var f *failure
+	if !errors.As(err, &f) { // cobra's own: an unknown command or flag
+		f = &failure{code: exitUsage, err: err}
+	}
+	if !f.told {
+		p.tell(f)
+	}
+	if f.code == exitUsage {
+		_, _ = fmt.Fprintf(p.err, "usage: %s\n%q shows more\n", cmd.UseLine(), cmd.CommandPath()+" --help")
+	}
+	return f.code
+}
+
+// tell prints an error for people and, with --json, for programs.
+func (p *process) tell(f *failure) {
+	var said *client.Error
+	if p.json && f.code != exitUsage {
+		doc := map[string]any{"error": map[string]string{"message": f.Error()}}
+		if errors.As(f.err, &said) && said.Document != nil {
+			_ = p.document(said.Document)
+		} else {
+			_ = p.value(doc)
+		}
+	}
+	if errors.As(f.err, &said) && len(said.Problems) > 0 {
+		_, _ = io.WriteString(p.err, renderProblems(said.Problems))
+	}
+	_, _ = fmt.Fprintf(p.err, "ax: %s\n", printable(f.Error()))
+}
+
+func (p *process) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ax",
+		Short: "AX runs the right task, at the right time, in the right order, once",
+		Long: `AX runs the right task, at the right time, in the right order, once.
+
+Without a command ax is the server: ax [--mode=MODE] [--data DIR] [--listen HOST:PORT] [--config FILE] [--demo],
+where MODE is all, center, web, scheduler, broker or worker.
+
+Commands that ask a server read its address from AX_URL and an API token from AX_TOKEN.
+Exit codes: 0 good, 1 failed, 2 wrong usage, 3 the awaited instance ended without success.`,
+		Version:           p.version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("ax {{.Version}}\n")
+	root.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
+	root.AddCommand(p.validate(), p.apply(), p.jobs(), p.switchJob("pause", "stop a job's schedule until it is resumed"),
+		p.switchJob("resume", "let a paused job's schedule go on; what was due meanwhile is not made up"), p.deleteJob(),
+		p.trigger(), p.instances(), p.instance(), p.logs(), p.why(), p.kill(), p.rerun(), p.workers(), p.next(), p.ledger(),
+		&cobra.Command{Use: "version", Short: "print the version of this binary", Args: cobra.NoArgs, RunE: p.do(func(context.Context, []string) error {
+			if p.json {
+				return p.value(map[string]string{"version": p.version})
+			}
+			return p.printf("ax %s\n", p.version)
+		})})
+	return root
+}
+
+// do makes every error of a command that is not about usage a failure.
+func (p *process) do(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := f(cmd.Context(), args)
+		var own *failure
+		if err == nil || errors.As(err, &own) {
+			return err
+		}
+		return &failure{code: exitFailed, err: err}
+	}
+}
+
+// connect makes the client that the environment describes.
+func (p *process) connect() (*client.Client, error) {
+	address, token := p.env("AX_URL"), strings.TrimSpace(p.env("AX_TOKEN"))
+	if address == "" {
+		return nil, errors.New("AX_URL is not set: export AX_URL=http://127.0.0.1:8080, or wherever AX is")
+	}
+	if token == "" {
+		return nil, errors.New("AX_TOKEN is not set: export an API token of this AX, such as the AX_BOOTSTRAP_TOKEN that it was first started with")
+	}
+	c, err := client.New(address, token, p.version)
+	if err != nil {
+		return nil, fmt.Errorf("AX_URL and AX_TOKEN: %w", err)
+	}
+	return c, nil
+}

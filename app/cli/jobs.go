@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/axsched/ax/app/client"
+)
+
+func (p *process) jobs() *cobra.Command {
+	var g page
+	var project, search string
+	cmd := &cobra.Command{Use: "jobs", Short: "list jobs", Args: cobra.NoArgs, RunE: p.do(func(ctx context.Context, _ []string) error {
+		q, err := g.query()
+		if err != nil {
+			return err
+		}
+		q.Set("project", project)
+		q.Set("q", search)
+		head := []string{"JOB", "VERSION", "SCHEDULE", "", "NEXT FIRE", "LAST STATE"}
+		return p.list(ctx, listing{"jobs", q, head, func(r row) []string {
+			return []string{r.name(), r.text("version"), schedule(r), enabled(r), p.when(r.moment("next")), r.text("lastState")}
+		}})
+	})}
+	g.flags(cmd)
+	cmd.Flags().StringVar(&project, "project", "", "only of this project")
+	cmd.Flags().StringVar(&search, "search", "", "only names that hold this text")
+	return cmd
+}
+
+// schedule is a job's time rule as one text.
+func schedule(r row) string {
+	s, _ := r["schedule"].(map[string]any)
+	rule := row(s)
+	switch kind := rule.text("kind"); kind {
+	case "", "none":
+		return ""
+	case "cron":
+		return rule.text("expr") + " " + rule.text("timezone")
+	default:
+		return kind + " " + rule.text("expr")
+	}
+}
+
+func enabled(r row) string {
+	if r["enabled"] == false {
+		return "paused"
+	}
+	return "enabled"
+}
+
+// switchJob is pause or resume.
+func (p *process) switchJob(verb, short string) *cobra.Command {
+	return &cobra.Command{Use: verb + " JOB", Short: short, Args: cobra.ExactArgs(1), RunE: p.do(func(ctx context.Context, args []string) error {
+		return p.change(ctx, http.MethodPost, client.Job(args[0])+"/"+verb, args[0]+": "+verb+"d\n")
+	})}
+}
+
+func (p *process) deleteJob() *cobra.Command {
+	return &cobra.Command{Use: "delete JOB", Short: "delete a job on which no other depends; its history stays", Args: cobra.ExactArgs(1),
+		RunE: p.do(func(ctx context.Context, args []string) error {
+			return p.change(ctx, http.MethodDelete, client.Job(args[0]), args[0]+": deleted\n")
+		})}
+}
+
+// change sends a change without a body and says what came of it: the answer as JSON,
+// or the sentence.
+func (p *process) change(ctx context.Context, method, path, sentence string) error {
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	var body any
+	if method == http.MethodPost {
+		body = struct{}{}
+	}
+	doc, err := c.Send(ctx, method, path, body)
+	switch {
+	case err != nil:
+		return err
+	case !p.json:
+		return p.printf("%s", sentence)
+	case doc == nil:
+		return p.value(map[string]bool{"ok": true})
+	}
+	return p.document(doc)
+}
+
+func (p *process) workers() *cobra.Command {
+	var g page
+	cmd := &cobra.Command{Use: "workers", Short: "list workers", Args: cobra.NoArgs, RunE: p.do(func(ctx context.Context, _ []string) error {
+		q, err := g.query()
+		if err != nil {
+			return err
+		}
+		head := []string{"WORKER", "BOOT", "STATE", "HOST", "IP", "VERSION", "TYPES", "TAGS", "RUNNING", "LAST SEEN"}
+		return p.list(ctx, listing{"workers", q, head, func(r row) []string {
+			return []string{r.text("name"), r.text("boot"), r.text("state"), r.text("host"), r.text("ip"), r.text("version"),
+				r.text("types"), r.text("tags"), r.text("running"), p.when(r.moment("seenAt"))}
+		}})
+	})}
+	g.flags(cmd)
+	return cmd
+}

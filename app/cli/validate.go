@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/axsched/ax/app/client"
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/job"
+	"github.com/axsched/ax/modules/scheduler"
+)
+
+// checked is a job that is sound, as validate reports it.
+type checked struct {
+	Job      string      `json:"job"`
+	File     string      `json:"file"`
+	Line     int         `json:"line"`
+	Dialect  string      `json:"dialect,omitempty"`
+	Timezone string      `json:"timezone"`
+	Next     []time.Time `json:"next"`
+	// Unchecked are the dependencies that stand in none of the files.
+	Unchecked []string `json:"unchecked"`
+}
+
+// report is all that validate has to say.
+type report struct {
+	Valid    bool             `json:"valid"`
+	Jobs     []checked        `json:"jobs"`
+	Problems []client.Problem `json:"problems"`
+}
+
+func (p *process) validate() *cobra.Command {
+	var zone string
+	cmd := &cobra.Command{Use: "validate FILE...", Short: "judge job files offline, as apply would",
+		Long: `Judges job files offline, with the code that the server uses: FILE is a file, a folder (every *.yaml and *.yml
+below it) or - for the standard input. Cycles among the files are found. A dependency on a job that is in none of
+them is no error here, since the server may have it: it is listed as unchecked, and apply checks it.`,
+		Args: cobra.MinimumNArgs(1), RunE: p.do(func(_ context.Context, args []string) error {
+			if _, err := (scheduler.Times{}).Zone(zone); err != nil {
+				return usage("--tz: %v", err)
+			}
+			files, err := p.files(args)
+			if err != nil {
+				return err
+			}
+			r := judgeFiles(files, job.Options{DefaultZone: zone, Now: p.now(), Schedules: scheduler.Times{}})
+			return p.report(r)
+		})}
+	cmd.Flags().StringVar(&zone, "tz", "UTC", "the zone of jobs that name none; a server has its own default")
+	return cmd
+}
+
+// judgeFiles reads all files and judges each job and how they fit together.
+func judgeFiles(files []file, opts job.Options) report {
+	var parsed []job.Parsed
+	var problems job.Problems
+	where := map[domain.JobKey]string{}
+	for _, f := range files {
+		opts.File = f.Name
+		jobs, found := job.ParseFile([]byte(f.Text), opts)
+		parsed, problems = append(parsed, jobs...), append(problems, found...)
+		for _, j := range jobs {
+			where[j.Spec.Key()] = f.Name
+		}
+	}
+	problems = append(problems, job.CheckGraph(elsewhere(parsed), parsed)...)
+	r := report{Valid: len(problems.Errors()) == 0, Jobs: []checked{}, Problems: wordedAll(problems)}
+	for _, j := range parsed {
+		c := checked{Job: j.Spec.Key().String(), File: where[j.Spec.Key()], Line: j.Line, Dialect: j.Spec.Schedule.Dialect,
+			Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}}
+		for _, d := range j.Spec.Deps {
+			if _, here := where[d.Key()]; !here {
+				c.Unchecked = append(c.Unchecked, d.Key().String())
+			}
+		}
+		if c.Next == nil {
+			c.Next = []time.Time{}
+		}
+		r.Jobs = append(r.Jobs, c)
+	}
+	return r
+}
+
+// elsewhere supposes that every job that is depended on and not given is on the server.
+func elsewhere(given []job.Parsed) job.Graph {
+	var g job.Graph
+	for _, j := range given {
+		for _, d := range j.Spec.Deps {
+			g.Jobs = append(g.Jobs, d.Key())
+		}
+	}
+	slices.SortFunc(g.Jobs, domain.JobKey.Compare)
+	g.Jobs = slices.Compact(g.Jobs)
+	return g
+}
+
+func (p *process) report(r report) error {
+	if err := p.printReport(r); err != nil {
+		return err
+	}
+	if r.Valid {
+		return nil
+	}
+	n := 0
+	for _, one := range r.Problems {
+		if one.Severity != "warning" {
+			n++
+		}
+	}
+	p.note("ax: %s; nothing of this could be applied\n", counted(n, "error"))
+	return &failure{code: exitFailed, told: true, err: fmt.Errorf("the files are not valid")}
+}
+
+func (p *process) printReport(r report) error {
+	if p.json {
+		return p.value(r)
+	}
+	if _, err := io.WriteString(p.err, renderProblems(r.Problems)); err != nil {
+		return err
+	}
+	for _, j := range r.Jobs {
+		next := "never by itself"
+		if len(j.Next) > 0 {
+			next = "next " + j.Next[0].Format(time.RFC3339)
+		}
+		if j.Dialect != "" {
+			next += " (" + j.Dialect + " cron, " + j.Timezone + ")"
+		}
+		if err := p.printf("%s:%d: %s: good, %s\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, next); err != nil {
+			return err
+		}
+		for _, on := range j.Unchecked {
+			p.note("%s:%d: note: %s depends on %s, which is in none of these files: unchecked\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, on)
+		}
+	}
+	return nil
+}
