@@ -29,7 +29,7 @@ type Row struct {
 	Lanes        []Lane
 	Running      int
 	Cores        int
-	Score        float64
+	Score        float64       // 0: unknown
 	Mean         time.Duration // five-minute mean of the tasks' duration; 0: none
 	Heartbeat    time.Time
 	Skew         time.Duration // its clock against the center's
@@ -41,7 +41,7 @@ type Row struct {
 	Resume       ui.Action // posts
 }
 
-// Lane is one queue of the worker with its threads.
+// Lane is one queue of the worker with its threads. Busy < 0 is unknown.
 type Lane struct {
 	Name    string
 	Busy    int

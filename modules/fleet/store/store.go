@@ -63,6 +63,23 @@ func (s *Store) List(ctx context.Context) ([]domain.Worker, error) {
 	return out, err
 }
 
+// Tx runs fn in a transaction, or in the one that ctx carries.
+func (s *Store) Tx(ctx context.Context, fn func(ctx context.Context) error) error {
+	return s.db.Tx(ctx, fn)
+}
+
+// ByName reads one worker; NotFound if there is none of the name.
+func (s *Store) ByName(ctx context.Context, name string) (domain.Worker, error) {
+	var rows []row
+	if err := s.db.Scan(ctx, &rows, "SELECT * FROM worker WHERE name = ?", name); err != nil {
+		return domain.Worker{}, err
+	}
+	if len(rows) == 0 {
+		return domain.Worker{}, domain.Fail(domain.NotFound, "there is no worker %q", name).Coded("error.no_worker", "worker", name)
+	}
+	return rows[0].worker(), nil
+}
+
 // Drains reads who was asked to take no more.
 func (s *Store) Drains(ctx context.Context) (map[string]bool, error) {
 	var names []string
@@ -74,16 +91,8 @@ func (s *Store) Drains(ctx context.Context) (map[string]bool, error) {
 	return out, err
 }
 
-// SetDrain asks a worker to take no more, or to go on. NotFound if there is none
-// of the name.
+// SetDrain asks a worker to take no more, or to go on.
 func (s *Store) SetDrain(ctx context.Context, name string, drain bool) error {
-	var have []bool
-	if err := s.db.Scan(ctx, &have, "SELECT drain FROM worker WHERE name = ?", name); err != nil {
-		return err
-	}
-	if len(have) == 0 {
-		return domain.Fail(domain.NotFound, "there is no worker %q", name)
-	}
 	_, err := s.db.Exec(ctx, "UPDATE worker SET drain = ? WHERE name = ?", drain, name)
 	return err
 }

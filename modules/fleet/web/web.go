@@ -1,0 +1,182 @@
+// Package web is the page of workers and its API.
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/fleet"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/i18n"
+	"github.com/axsched/ax/views/ui"
+	"github.com/axsched/ax/views/workers"
+)
+
+// Handlers answers the routes of workers. All fields must be set.
+type Handlers struct {
+	Drains fleet.Drains
+	// Start is the command that starts a worker for this center, without any secret.
+	Start string
+}
+
+// Routes is the table.
+func (h *Handlers) Routes() []httpx.Route {
+	return []httpx.Route{
+		{Method: "GET", Path: "/workers", Action: domain.ActWorkerRead, Handler: h.list},
+		{Method: "POST", Path: "/workers/:name/drain", Action: domain.ActWorkerDrain, Handler: h.draining(true)},
+		{Method: "POST", Path: "/workers/:name/resume", Action: domain.ActWorkerDrain, Handler: h.draining(false)},
+		{Method: "GET", Path: "/api/v1/workers", Action: domain.ActWorkerRead, Handler: h.apiList},
+		{Method: "POST", Path: "/api/v1/workers/:name/drain", Action: domain.ActWorkerDrain, Handler: h.apiDrain},
+	}
+}
+
+// apiWorkers is all workers, the lost ones last.
+type apiWorkers struct {
+	Workers []apiWorker `json:"workers"`
+	Cursor  string      `json:"cursor"` // always "": workers are few
+}
+
+// apiWorker is one worker as it was last seen.
+type apiWorker struct {
+	Name      string              `json:"name"`
+	Boot      int64               `json:"boot"`
+	State     domain.WorkerState  `json:"state"`
+	Host      string              `json:"host"`
+	IP        string              `json:"ip"`
+	Version   string              `json:"version"`
+	Types     []string            `json:"types"`
+	Tags      []string            `json:"tags"`
+	Lanes     map[domain.Lane]int `json:"lanes"` // threads
+	Cores     int                 `json:"cores"`
+	Running   int                 `json:"running"`
+	SkewMs    int64               `json:"skewMs"` // its clock minus Redis'
+	MeanMs    int64               `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
+	StartedAt time.Time           `json:"startedAt"`
+	SeenAt    time.Time           `json:"seenAt"`
+	LostAt    *time.Time          `json:"lostAt"` // null: not lost
+	Drain     bool                `json:"drain"`  // a person asked it to take no more
+}
+
+func shape(w domain.Worker) apiWorker {
+	out := apiWorker{Name: w.Name, Boot: w.Boot, State: w.State, Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
+		Tags: append([]string{}, w.Tags...), Lanes: map[domain.Lane]int{}, Cores: w.Cores, Running: w.Running, SkewMs: w.Skew.Milliseconds(),
+		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain}
+	for _, lane := range domain.Lanes {
+		out.Lanes[lane] = w.Lanes[lane]
+	}
+	if !w.LostAt.IsZero() {
+		out.LostAt = &w.LostAt
+	}
+	return out
+}
+
+// read gives all workers, the lost ones last, each half by name.
+func (h *Handlers) read(c echo.Context) ([]domain.Worker, error) {
+	all, err := h.Drains.Store.List(c.Request().Context())
+	lost := func(w domain.Worker) int {
+		if w.State == domain.WorkerGone {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b domain.Worker) int { return cmp.Compare(lost(a), lost(b)) })
+	return all, err
+}
+
+func (h *Handlers) apiList(c echo.Context) error {
+	all, err := h.read(c)
+	if err != nil {
+		return err
+	}
+	out := apiWorkers{Workers: make([]apiWorker, len(all))}
+	for i, w := range all {
+		out.Workers[i] = shape(w)
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+// set asks the worker that the path names. Workers belong to no project, so this
+// needs a role that holds in all of them.
+func (h *Handlers) set(c echo.Context, drain bool) (domain.Worker, error) {
+	ctx := c.Request().Context()
+	if err := httpx.Allow(ctx, domain.EveryProject, domain.ActWorkerDrain); err != nil {
+		return domain.Worker{}, err
+	}
+	name := c.Param("name")
+	if plain, err := url.PathUnescape(name); err == nil && c.Request().URL.RawPath != "" {
+		name = plain
+	}
+	return h.Drains.Set(ctx, name, drain)
+}
+
+// drainCall is the body of a drain.
+type drainCall struct {
+	Drain *bool `json:"drain"`
+}
+
+func (h *Handlers) apiDrain(c echo.Context) error {
+	var in drainCall
+	if err := httpx.ReadJSON(c, &in); err != nil {
+		return err
+	}
+	if in.Drain == nil {
+		return domain.Fail(domain.Invalid, "this says neither true nor false").At("drain").WithHint(`send {"drain": true}, or false to resume`)
+	}
+	w, err := h.set(c, *in.Drain)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, shape(w))
+}
+
+func (h *Handlers) draining(drain bool) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if _, err := h.set(c, drain); err != nil {
+			return err
+		}
+		return httpx.Redirect(c, "/workers")
+	}
+}
+
+// maxSkew is how far a worker's clock may be off before it refuses to start anything.
+const maxSkew = 5 * time.Second
+
+func (h *Handlers) list(c echo.Context) error {
+	all, err := h.read(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	p := workers.ListPage{Shell: httpx.Shell(c), Start: h.Start}
+	may := httpx.Can(ctx, domain.EveryProject, domain.ActWorkerDrain)
+	denied := i18n.T(ctx, "http.denied", "action", string(domain.ActWorkerDrain))
+	for _, w := range all {
+		r := row(w)
+		path := "/workers/" + url.PathEscape(w.Name)
+		switch {
+		case !may:
+			r.Drain = ui.Action{Denied: denied}
+		case w.Drain:
+			r.Resume = ui.Action{URL: path + "/resume"}
+		default:
+			r.Drain = ui.Action{URL: path + "/drain"}
+		}
+		p.Rows = append(p.Rows, r)
+	}
+	return httpx.Render(c, http.StatusOK, workers.List(p))
+}
+
+func row(w domain.Worker) workers.Row {
+	r := workers.Row{Name: w.Name, Availability: string(w.State), Host: w.Host, IP: w.IP, Boot: w.Boot, Version: w.Version, Types: w.Types, Tags: w.Tags,
+		Running: w.Running, Cores: w.Cores, Mean: w.Mean, Heartbeat: w.SeenAt, Skew: w.Skew, SkewRefused: w.Skew.Abs() > maxSkew, LostSince: w.LostAt}
+	for _, lane := range domain.Lanes {
+		r.Lanes = append(r.Lanes, workers.Lane{Name: string(lane), Busy: -1, Threads: w.Lanes[lane]})
+	}
+	return r
+}

@@ -1,0 +1,147 @@
+package web_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/e2e/setup/edge"
+	"github.com/axsched/ax/modules/access"
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/fleet"
+	"github.com/axsched/ax/modules/fleet/store"
+	"github.com/axsched/ax/modules/fleet/web"
+	"github.com/axsched/ax/modules/kit/dbtest"
+	"github.com/axsched/ax/modules/kit/httpx"
+)
+
+type world struct {
+	*edge.World
+	workers *store.Store
+}
+
+type audit struct{ a *access.Access }
+
+func (a audit) Changed(ctx context.Context, project domain.ID, action, object, before, after string) error {
+	return a.a.Record(ctx, access.Entry{ProjectID: project, Action: action, Object: object, Before: before, After: after, Allowed: true})
+}
+
+func each(t *testing.T, fn func(t *testing.T, w *world)) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		w := &world{}
+		w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
+			w.workers = store.New(e.DB)
+			return (&web.Handlers{Drains: fleet.Drains{Store: w.workers, Audit: audit{e.Access}}, Start: "ax --mode=worker"}).Routes()
+		})
+		fn(t, w)
+	})
+}
+
+func (w *world) seen(workers ...domain.Worker) {
+	w.T.Helper()
+	if err := w.workers.Save(w.T.Context(), workers); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func alive(name string) domain.Worker {
+	at := time.Now().UTC().Truncate(time.Millisecond)
+	return domain.Worker{Name: name, Boot: 3, State: domain.WorkerAvailable, Host: "h<b>", IP: "10.0.0.1", Version: "v1", Types: []string{"shell"}, Tags: []string{"gpu"},
+		Lanes: map[domain.Lane]int{domain.LaneHigh: 4}, Cores: 2, Running: 1, Skew: -6 * time.Second, Mean: 1500 * time.Millisecond, Started: at.Add(-time.Hour), SeenAt: at}
+}
+
+func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		if a := w.API(edge.AdminToken, "GET", "/api/v1/workers", ""); a.Body != `{"workers":[],"cursor":""}`+"\n" {
+			t.Errorf("none: %s", a.Body)
+		}
+		b := w.Browser("admin", edge.AdminPassword)
+		if page := b.Get("/workers"); page.Status != 200 || !strings.Contains(page.Body, "ax --mode=worker") {
+			t.Errorf("the page of none does not say how to start one: %d", page.Status)
+		}
+		gone := alive("a-gone")
+		gone.State, gone.LostAt = domain.WorkerGone, gone.SeenAt
+		w.seen(gone, alive("b-here"))
+		var got struct{ Workers []map[string]any }
+		w.API(edge.AdminToken, "GET", "/api/v1/workers", "").JSON(t, &got)
+		if len(got.Workers) != 2 || got.Workers[0]["name"] != "b-here" || got.Workers[1]["state"] != "lost" || got.Workers[1]["lostAt"] == nil || got.Workers[0]["lostAt"] != nil {
+			t.Fatalf("%v", got.Workers)
+		}
+		first := got.Workers[0]
+		lanes, _ := first["lanes"].(map[string]any)
+		if first["boot"] != 3.0 || first["skewMs"] != -6000.0 || first["meanMs"] != 1500.0 || lanes["high"] != 4.0 || lanes["low"] != 0.0 || first["drain"] != false {
+			t.Errorf("%v", first)
+		}
+		page := b.Get("/workers")
+		if page.Status != 200 || strings.Contains(page.Body, "h<b>") || !strings.Contains(page.Body, "h&lt;b&gt;") || strings.Contains(page.Body, "⟦") || !strings.Contains(page.Body, "refuses work") {
+			t.Errorf("page: %d %s", page.Status, page.Body)
+		}
+	})
+}
+
+func TestDrainAndResume(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.seen(alive("w 1"))
+		for _, step := range []struct {
+			body  string
+			state string
+		}{{`{"drain":true}`, "draining"}, {`{"drain":true}`, "draining"}, {`{"drain":false}`, "available"}} {
+			var got map[string]any
+			a := w.API(edge.AdminToken, "POST", "/api/v1/workers/w%201/drain", step.body)
+			a.JSON(t, &got)
+			if a.Status != 200 || got["state"] != step.state {
+				t.Errorf("%s: %d %s", step.body, a.Status, a.Body)
+			}
+		}
+		b := w.Browser("admin", edge.AdminPassword)
+		if a := b.Submit("/workers", "/workers/w%201/drain"); a.Status != 303 || a.Header.Get("Location") != "/workers" {
+			t.Errorf("by form: %d", a.Status)
+		}
+		w.seen(alive("w 1")) // the next heartbeat does not undo it
+		if all, err := w.workers.List(t.Context()); err != nil || !all[0].Drain || all[0].State != domain.WorkerDraining {
+			t.Errorf("%v %v", all, err)
+		}
+		if a := b.Submit("/workers", "/workers/w%201/resume"); a.Status != 303 {
+			t.Errorf("by form: %d", a.Status)
+		}
+		if trail := strings.Join(w.Trail(), "\n"); strings.Count(trail, "admin worker.drain worker/w 1") != 4 {
+			t.Errorf("four changes and one repetition left the trail\n%s", trail)
+		}
+		for path, body := range map[string]string{"/api/v1/workers/nosuch/drain": `{"drain":true}`, "/api/v1/workers/w%201/drain": `{}`} {
+			if a := w.API(edge.AdminToken, "POST", path, body); a.Status != 404 && a.Status != 400 {
+				t.Errorf("%s %s: %d", path, body, a.Status)
+			}
+		}
+	})
+}
+
+func TestWhoMayDrain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.seen(alive("w"))
+		w.Project("mine")
+		for _, r := range []struct {
+			name          string
+			role          access.Role
+			project       string
+			looks, drains int
+		}{
+			{"viewer", access.Viewer, "", 200, 403}, {"local", access.Operator, "mine", 200, 403}, {"op", access.Operator, "", 200, 200},
+			{"ed", access.Editor, "", 200, 200}, {"none", "", "", 403, 403},
+		} {
+			token := w.As(r.name, r.role, r.project)
+			if a := w.API(token, "GET", "/api/v1/workers", ""); a.Status != r.looks {
+				t.Errorf("%s looks: %d", r.name, a.Status)
+			}
+			if a := w.API(token, "POST", "/api/v1/workers/w/drain", `{"drain":true}`); a.Status != r.drains {
+				t.Errorf("%s drains: %d %s", r.name, a.Status, a.Body)
+			}
+		}
+		if a := w.API("wrong", "GET", "/api/v1/workers", ""); a.Status != 401 {
+			t.Errorf("a wrong token: %d", a.Status)
+		}
+		if trail := strings.Join(w.Trail(), "\n"); !strings.Contains(trail, "local worker.drain POST /api/v1/workers/w/drain refused") {
+			t.Errorf("a refusal is not in the trail:\n%s", trail)
+		}
+	})
+}
