@@ -227,8 +227,8 @@ const sweepEach = 5 * time.Second
 type queue struct{ c *core }
 
 // Ready pages them.
-func (q queue) Ready(ctx context.Context, after domain.Instance, limit int) ([]domain.Instance, error) {
-	return q.c.instances.Ready(ctx, after, limit)
+func (q queue) Ready(ctx context.Context, lane domain.Lane, after domain.Instance, limit int) ([]domain.Instance, error) {
+	return q.c.instances.Ready(ctx, lane, after, limit)
 }
 
 // Dispatch commits attempts.

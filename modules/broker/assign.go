@@ -13,7 +13,7 @@ import (
 
 const (
 	pageSize = 500
-	maxPages = 20 // of one round; what is beyond waits for the next
+	maxPages = 20 // of one lane in one round; what is beyond waits for the next
 )
 
 // plan is what one page of ready instances comes to.
@@ -26,22 +26,36 @@ type plan struct {
 	jobs    map[domain.ID]domain.ID // instance → job
 }
 
-// round assigns what is ready until nothing fits any more.
+// round assigns what is ready, lane by lane, until a lane's targets are full.
 func (b *Broker) round(ctx context.Context) error {
+	for _, lane := range domain.Lanes {
+		if err := b.roundOf(ctx, lane); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Broker) roundOf(ctx context.Context, lane domain.Lane) error {
 	var after domain.Instance
 	for range maxPages {
-		page, err := b.Queue.Ready(ctx, after, pageSize)
+		room := b.mem.room(lane)
+		if room <= 0 {
+			return nil
+		}
+		size := min(room+pageSize/5, pageSize) // some of a page may not fit anybody
+		page, err := b.Queue.Ready(ctx, lane, after, size)
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		p, full, err := b.decide(ctx, page)
+		p, err := b.decide(ctx, page)
 		if err != nil {
 			return err
 		}
 		if err := b.carryOut(ctx, p); err != nil {
 			return err
 		}
-		if full || len(page) < pageSize {
+		if len(page) < size {
 			return nil
 		}
 		after = page[len(page)-1]
@@ -49,13 +63,13 @@ func (b *Broker) round(ctx context.Context) error {
 	return nil
 }
 
-// decide makes the plan for a page; full says that no target has any room left.
-func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, bool, error) {
+// decide makes the plan for a page.
+func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, error) {
 	specs := make([]domain.JobSpec, len(page))
 	for i, in := range page {
 		spec, err := b.Specs.Spec(ctx, in.JobID, in.Version)
 		if err != nil {
-			return plan{}, false, fmt.Errorf("reading the definition of %s: %w", in.JobName, err)
+			return plan{}, fmt.Errorf("reading the definition of %s: %w", in.JobName, err)
 		}
 		specs[i] = spec
 	}
@@ -64,12 +78,12 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, bool
 	d := decider{m: b.mem, ids: b.IDs, now: b.Mono(), taken: map[string]map[domain.Lane]int{}, messages: map[string]*parcel{},
 		p: plan{replace: map[domain.ID][]domain.ID{}, jobs: map[domain.ID]domain.ID{}}}
 	if !b.mem.fresh {
-		return d.p, true, nil
+		return d.p, nil
 	}
 	for i, in := range page {
 		d.one(in, specs[i])
 	}
-	return d.p, !d.anyRoom(), nil
+	return d.p, nil
 }
 
 // decider walks one page under the memory's lock.
@@ -197,17 +211,6 @@ func (d *decider) message(target string, lane domain.Lane) string {
 	}
 	p.n++
 	return p.id
-}
-
-func (d *decider) anyRoom() bool {
-	for _, t := range d.m.targets {
-		for lane := range t.Lanes {
-			if t.State == domain.WorkerAvailable && t.room(lane)-d.taken[t.Name][lane] > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // carryOut commits the plan and sends what was committed.

@@ -157,6 +157,20 @@ func (m *memory) view(v domain.FleetView) {
 	m.targets = next
 }
 
+// room is how much the available targets of a lane can be sent in all; 0 while the
+// registry is away.
+func (m *memory) room(lane domain.Lane) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum := 0
+	for _, t := range m.targets {
+		if m.fresh && t.State == domain.WorkerAvailable && !t.Drain {
+			sum += max(t.room(lane), 0)
+		}
+	}
+	return sum
+}
+
 // of lists the attempts in flight with one life of a worker.
 func (m *memory) of(name string, boot int64) []*flight {
 	var out []*flight

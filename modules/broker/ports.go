@@ -10,8 +10,8 @@ import (
 
 // Queue is the ready instances and the attempts made for them.
 type Queue interface {
-	// Ready pages instances that wait for a target, most urgent first.
-	Ready(ctx context.Context, after domain.Instance, limit int) ([]domain.Instance, error)
+	// Ready pages the instances of a lane that wait for a target, most urgent first.
+	Ready(ctx context.Context, lane domain.Lane, after domain.Instance, limit int) ([]domain.Instance, error)
 	// Dispatch commits attempts for those that still stand as given; it returns these.
 	Dispatch(ctx context.Context, as []domain.Assignment) ([]domain.Attempt, error)
 	// Withdraw takes attempts back that were not granted; it returns those taken.

@@ -23,7 +23,7 @@ func TestScoreIsLoadAndRelativeDuration(t *testing.T) {
 	}{
 		{worker("idle", 4, 8, 0, 0), 0, 0.3},
 		{worker("busy", 4, 8, 4, 0), 0, 0.7 + 0.3},
-		{worker("slow", 4, 8, 0, 3 * time.Second), 2 * time.Second, 0.45},
+		{worker("slow", 4, 8, 0, 3*time.Second), 2 * time.Second, 0.45},
 		{worker("no cores told", 0, 8, 2, 0), 0, 1.7},
 	} {
 		if got := score(c.t, c.mean); got < c.want-1e-9 || got > c.want+1e-9 {

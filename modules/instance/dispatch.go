@@ -34,7 +34,7 @@ func (l *Lifecycle) Dispatch(ctx context.Context, as []domain.Assignment) ([]dom
 			if err != nil {
 				return err
 			}
-			in.AttemptID, in.WakeAt = a.Attempt, time.Time{}
+			in.AttemptID, in.WakeAt, in.StartedAt = a.Attempt, time.Time{}, time.Time{}
 			in.Attempts++
 			if in, err = b.move(in, domain.MoveDispatch, domain.Status{State: domain.Running, Label: domain.Dispatched}, ""); err != nil {
 				return err
@@ -81,13 +81,9 @@ func (l *Lifecycle) Withdraw(ctx context.Context, attempts []domain.ID, outcome 
 // attempts locks the instances of the attempts, reads these again and calls
 // decide for each pair, then writes.
 func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID, decide func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error) error {
-	found, err := l.Store.Attempts(ctx, ids)
+	owners, err := l.Store.Owners(ctx, ids)
 	if err != nil {
 		return err
-	}
-	owners := make([]domain.ID, 0, len(found))
-	for _, a := range found {
-		owners = append(owners, a.InstanceID)
 	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch(actor)

@@ -83,12 +83,42 @@ func (s *Store) InsertAttempts(ctx context.Context, as []domain.Attempt) error {
 func (s *Store) Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Attempt, error) {
 	out := make(map[domain.ID]domain.Attempt, len(ids))
 	for part := range slices.Chunk(sortedIDs(ids), chunk) {
-		var rows []attemptRow
-		if err := s.db.Scan(ctx, &rows, "SELECT * FROM attempt WHERE id IN ? ORDER BY id", part); err != nil {
+		err := s.db.Each(ctx, func(scan func(...any) error) error {
+			var r attemptRow
+			if err := scan(r.dest()...); err != nil {
+				return err
+			}
+			out[domain.ID(r.ID)] = r.attempt()
+			return nil
+		}, "SELECT "+attemptColumns+" FROM attempt WHERE id IN ?", part)
+		if err != nil {
 			return nil, err
 		}
-		for _, r := range rows {
-			out[domain.ID(r.ID)] = r.attempt()
+	}
+	return out, nil
+}
+
+// attemptColumns are those of an attempt in the order of dest.
+const attemptColumns = "id, project_id, instance_id, run_id, shard, ordinal, state, target, boot, lane, message_id, nonce, dispatched_at, acked_at, granted_at, " +
+	"started_at, finished_at, timeout_ms, kill_at, exit_code, outcome, message, result, late, log_lines"
+
+func (r *attemptRow) dest() []any {
+	return []any{&r.ID, &r.ProjectID, &r.InstanceID, &r.RunID, &r.Shard, &r.Ordinal, &r.State, &r.Target, &r.Boot, &r.Lane, &r.MessageID, &r.Nonce,
+		&r.DispatchedAt, &r.AckedAt, &r.GrantedAt, &r.StartedAt, &r.FinishedAt, &r.TimeoutMs, &r.KillAt, &r.ExitCode, &r.Outcome, &r.Message, &r.Result, &r.Late, &r.LogLines}
+}
+
+// Owners finds the instances of attempts; those that are not there are absent.
+func (s *Store) Owners(ctx context.Context, attempts []domain.ID) ([]domain.ID, error) {
+	var out []domain.ID
+	for part := range slices.Chunk(sortedIDs(attempts), chunk) {
+		err := s.db.Each(ctx, func(scan func(...any) error) error {
+			var id int64
+			err := scan(&id)
+			out = append(out, domain.ID(id))
+			return err
+		}, "SELECT instance_id FROM attempt WHERE id IN ?", part)
+		if err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -63,12 +63,12 @@ func (s *Store) ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domai
 func (s *Store) byIDs(ctx context.Context, ids []domain.ID, lock string) (map[domain.ID]domain.Instance, error) {
 	out := make(map[domain.ID]domain.Instance, len(ids))
 	for part := range slices.Chunk(sortedIDs(ids), chunk) {
-		var rows []instanceRow
-		if err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE id IN ? ORDER BY id"+lock, part); err != nil {
+		rows, err := s.read(ctx, "SELECT "+columns+" FROM instance WHERE id IN ? ORDER BY id"+lock, part)
+		if err != nil {
 			return nil, err
 		}
-		for _, r := range rows {
-			out[domain.ID(r.ID)] = r.instance()
+		for _, in := range rows {
+			out[in.ID] = in
 		}
 	}
 	return out, nil
@@ -134,33 +134,28 @@ func (s *Store) save(ctx context.Context, ins []domain.Instance, cols []string, 
 	return nil
 }
 
-// Ready pages instances that wait for a target, most urgent first, strictly after
-// the one given (zero: from the first).
-func (s *Store) Ready(ctx context.Context, after domain.Instance, limit int) ([]domain.Instance, error) {
-	var rows []instanceRow
-	query, args := "SELECT * FROM instance WHERE queue_rank > 0 ORDER BY queue_rank, ready_at, id LIMIT ?", []any{limit}
+// Ready pages the instances of a lane that wait for a target, live work before
+// backfill, oldest first, strictly after the one given (zero: from the first).
+func (s *Store) Ready(ctx context.Context, lane domain.Lane, after domain.Instance, limit int) ([]domain.Instance, error) {
+	base := QueueRank(domain.Instance{Lane: lane})
+	query, args := "SELECT "+columns+" FROM instance WHERE queue_rank >= ? AND queue_rank < ?", []any{base, base + rankWidth}
 	if after.ID != 0 {
 		rank, at := QueueRank(after), domain.Millis(after.ReadyAt)
-		query = "SELECT * FROM instance WHERE queue_rank >= ? AND (queue_rank > ? OR ready_at > ? OR (ready_at = ? AND id > ?)) ORDER BY queue_rank, ready_at, id LIMIT ?"
-		args = []any{rank, rank, at, at, after.ID, limit}
+		query += " AND queue_rank >= ? AND (queue_rank > ? OR ready_at > ? OR (ready_at = ? AND id > ?))"
+		args = append(args, rank, rank, at, at, after.ID)
 	}
-	err := s.db.Scan(ctx, &rows, query, args...)
-	return instances(rows), err
+	return s.read(ctx, query+" ORDER BY queue_rank, ready_at, id LIMIT ?", append(args, limit)...)
 }
 
 // ByStatus reads the instances with the label, oldest first.
 func (s *Store) ByStatus(ctx context.Context, st domain.Status, after domain.ID, limit int) ([]domain.Instance, error) {
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE state = ? AND label = ? AND id > ? ORDER BY id LIMIT ?",
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = ? AND label = ? AND id > ? ORDER BY id LIMIT ?",
 		string(st.State), string(st.Label), after, limit)
-	return instances(rows), err
 }
 
 // Due reads instances whose wake time has come.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]domain.Instance, error) {
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE wake_at > 0 AND wake_at <= ? ORDER BY wake_at LIMIT ?", domain.Millis(now), limit)
-	return instances(rows), err
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE wake_at > 0 AND wake_at <= ? ORDER BY wake_at LIMIT ?", domain.Millis(now), limit)
 }
 
 // OfDates reads all instances of a job with one of the business dates.
@@ -169,32 +164,24 @@ func (s *Store) OfDates(ctx context.Context, job domain.ID, dates []domain.BizDa
 	for i, d := range dates {
 		texts[i] = d.String()
 	}
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE job_id = ? AND biz_date IN ? ORDER BY id", job, texts)
-	return instances(rows), err
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE job_id = ? AND biz_date IN ? ORDER BY id", job, texts)
 }
 
 // CancelledBecauseOf reads the instances that were cancelled because of one.
 func (s *Store) CancelledBecauseOf(ctx context.Context, cause []domain.ID) ([]domain.Instance, error) {
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE cancelled_by_instance IN ? AND state = 'cancelled' AND label = 'upstream_failed' ORDER BY id", sortedIDs(cause))
-	return instances(rows), err
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE cancelled_by_instance IN ? AND state = 'cancelled' AND label = 'upstream_failed' ORDER BY id", sortedIDs(cause))
 }
 
 // Restorable reads the causes, now successes, because of which instances made
 // since the id are cancelled.
 func (s *Store) Restorable(ctx context.Context, since domain.ID, limit int) ([]domain.Instance, error) {
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT c.* FROM instance i JOIN instance c ON c.id = i.cancelled_by_instance "+
-		"WHERE i.state = 'cancelled' AND i.label = 'upstream_failed' AND i.id > ? AND c.state = 'success' ORDER BY c.id LIMIT ?", since, limit)
-	return instances(rows), err
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'success' AND id IN (SELECT cancelled_by_instance FROM instance "+
+		"WHERE state = 'cancelled' AND label = 'upstream_failed' AND id > ?) ORDER BY id LIMIT ?", since, limit)
 }
 
 // Planned reads a job's instances that were born of its schedule with an expected
 // time in [from, to), by the unique key: its text sorts as its milliseconds do.
 func (s *Store) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.Instance, error) {
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE job_id = ? AND fire_key >= ? AND fire_key < ? ORDER BY fire_key",
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE job_id = ? AND fire_key >= ? AND fire_key < ? ORDER BY fire_key",
 		job, domain.ScheduleFireKey(from), domain.ScheduleFireKey(to))
-	return instances(rows), err
 }

@@ -58,13 +58,11 @@ func (s *Store) List(ctx context.Context, f Filter) ([]domain.Instance, error) {
 	case f.AfterID != 0:
 		add("id < ?", f.AfterID)
 	}
-	query := "SELECT * FROM instance"
+	query := "SELECT " + columns + " FROM instance"
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, query+" ORDER BY "+order+" LIMIT ?", append(args, f.Limit)...)
-	return instances(rows), err
+	return s.read(ctx, query+" ORDER BY "+order+" LIMIT ?", append(args, f.Limit)...)
 }
 
 // ByTrace finds the instance one of whose runs carries the trace id; 0 if there is
@@ -89,7 +87,5 @@ var begun = []domain.Label{domain.Dispatched, domain.Executing, domain.Stopping,
 // Begun reads the instances of a job that were sent to a target and have not ended,
 // oldest first.
 func (s *Store) Begun(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error) {
-	var rows []instanceRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM instance WHERE state = 'running' AND label IN ? AND job_id = ? ORDER BY id LIMIT ?", begun, job, limit)
-	return instances(rows), err
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND label IN ? AND job_id = ? ORDER BY id LIMIT ?", begun, job, limit)
 }

@@ -71,10 +71,13 @@ func (instanceRow) TableName() string { return "instance" }
 // backfillRank is how far behind live work of its lane a backfill stands.
 const backfillRank = 5
 
+// rankWidth is the room for ranks inside one lane.
+const rankWidth = 10
+
 // QueueRank is the order of a ready instance in the queue: lane first, live work
 // before backfill. It is never 0.
 func QueueRank(in domain.Instance) int {
-	rank := (slices.Index(domain.Lanes, in.Lane) + 1) * 10
+	rank := (slices.Index(domain.Lanes, in.Lane) + 1) * rankWidth
 	if in.Trigger == domain.TriggerBackfill {
 		rank += backfillRank
 	}
@@ -118,12 +121,29 @@ func (r instanceRow) instance() domain.Instance {
 	}
 }
 
-func instances(rows []instanceRow) []domain.Instance {
-	out := make([]domain.Instance, len(rows))
-	for i, r := range rows {
-		out[i] = r.instance()
-	}
-	return out
+// columns of an instance in the order of dest.
+const columns = "id, project_id, job_id, job_name, fire_key, trigger_kind, biz_date, expected_at, state, label, ver, run_id, run_no, trace_id, version, params, " +
+	"retries_used, lost_count, attempts, requested_by, reason, lane, deps_left, queue_rank, met_at, ready_at, wake_at, created_at, started_at, finished_at, " +
+	"attempt_id, message, cancelled_by_instance, cancelled_by_run"
+
+func (r *instanceRow) dest() []any {
+	return []any{&r.ID, &r.ProjectID, &r.JobID, &r.JobName, &r.FireKey, &r.TriggerKind, &r.BizDate, &r.ExpectedAt, &r.State, &r.Label, &r.Ver, &r.RunID, &r.RunNo,
+		&r.TraceID, &r.Version, &r.Params, &r.RetriesUsed, &r.LostCount, &r.Attempts, &r.RequestedBy, &r.Reason, &r.Lane, &r.DepsLeft, &r.QueueRank, &r.MetAt,
+		&r.ReadyAt, &r.WakeAt, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.AttemptID, &r.Message, &r.CancelledByInstance, &r.CancelledByRun}
+}
+
+// read runs a SELECT of columns.
+func (s *Store) read(ctx context.Context, query string, args ...any) ([]domain.Instance, error) {
+	var out []domain.Instance
+	err := s.db.Each(ctx, func(scan func(...any) error) error {
+		var r instanceRow
+		if err := scan(r.dest()...); err != nil {
+			return err
+		}
+		out = append(out, r.instance())
+		return nil
+	}, query, args...)
+	return out, err
 }
 
 // encode keeps params as JSON; an empty map is the empty text.

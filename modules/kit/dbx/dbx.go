@@ -209,6 +209,22 @@ func (db *DB) Scan(ctx context.Context, dest any, query string, args ...any) err
 	return Translate(db.Q(ctx).Raw(query, args...).Scan(dest).Error)
 }
 
+// Each calls one for every row; it scans by itself what it needs, without
+// reflection. It is for the few reads of which there are thousands a second.
+func (db *DB) Each(ctx context.Context, one func(scan func(dest ...any) error) error, query string, args ...any) error {
+	rows, err := db.Q(ctx).Raw(query, args...).Rows()
+	if err != nil {
+		return Translate(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := one(rows.Scan); err != nil {
+			return Translate(err)
+		}
+	}
+	return Translate(rows.Err())
+}
+
 // Insert writes rows (a slice of structs or a pointer to one) in batches.
 func (db *DB) Insert(ctx context.Context, rows any) error {
 	return db.alone(ctx, func(ctx context.Context) error { return db.Q(ctx).CreateInBatches(rows, 500).Error })
