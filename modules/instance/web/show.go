@@ -215,6 +215,7 @@ func (h *Handlers) logView(ctx context.Context, w whole, asked string) (instance
 		}
 		return v, nil
 	}
+	a.StartedAt = instance.StartOf(in, a)
 	page, err := h.Records.LogTail(ctx, a, shownLines)
 	if err != nil {
 		return instances.Log{}, err

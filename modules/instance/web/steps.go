@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
 	"github.com/axsched/ax/modules/kit/i18n"
 	"github.com/axsched/ax/views/instances"
 )
@@ -26,6 +27,7 @@ func stepsOf(ctx context.Context, w whole) []instances.Step {
 	var a domain.Attempt
 	if w.facts.Attempt != nil && in.Label != domain.Queued && in.Label != domain.HeldOverlap {
 		a = *w.facts.Attempt
+		a.StartedAt = instance.StartOf(in, a)
 	}
 	steps := []instances.Step{
 		{Mark: "done", Text: i18n.T(ctx, "step.made"), Note: i18n.DateTime(ctx, in.CreatedAt)},

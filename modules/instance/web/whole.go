@@ -28,6 +28,9 @@ func (h *Handlers) whole(ctx context.Context, in domain.Instance) (whole, error)
 	if w.attempts, err = st.AttemptsOf(ctx, in.ID); err != nil {
 		return w, err
 	}
+	for i, a := range w.attempts {
+		w.attempts[i].StartedAt = instance.StartOf(in, a)
+	}
 	if w.runs, err = st.Runs(ctx, in.ID); err != nil {
 		return w, err
 	}
