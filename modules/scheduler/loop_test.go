@@ -206,6 +206,28 @@ func TestLoopKeepsTheMomentOfASecondLook(t *testing.T) {
 	})
 }
 
+// A change that is committed and heard of while the trigger is being taken is not forgotten.
+func TestLoopHearsOfAChangeDuringATake(t *testing.T) {
+	inLoop(t, func(t *testing.T, r *rows, l *loop) {
+		start := time.Now()
+		r.during = func(context.Context, plan.Due) { time.Sleep(2 * time.Second) }
+		r.answer = func(d plan.Due) (look, bool) {
+			d.Next = d.Next.Add(time.Hour)
+			return look{due: d}, d.Ver == 1
+		}
+		r.put(1, start.Add(6*time.Second))
+		time.Sleep(6*time.Second + 500*time.Millisecond)
+		r.put(1, start.Add(7*time.Second)) // the take of the version before goes on until 8 s
+		l.reload.ring()
+		time.Sleep(2500 * time.Millisecond)
+		got := r.of(1)
+		if len(got) != 2 {
+			t.Fatalf("taken at %v", got)
+		}
+		onTime(t, got, start.Add(6*time.Second), start.Add(8*time.Second)) // not beside the first, and at once after it
+	})
+}
+
 func TestLoopOutlivesTheDatabase(t *testing.T) {
 	inLoop(t, func(t *testing.T, r *rows, l *loop) {
 		r.mu.Lock()

@@ -78,7 +78,7 @@ func (t *timers) begin(ids []domain.ID) []plan.Due {
 	defer t.mu.Unlock()
 	out := make([]plan.Due, 0, len(ids))
 	for _, id := range ids {
-		if have := t.known[id]; have != nil && !have.busy {
+		if have := t.known[id]; have != nil {
 			have.busy = true
 			out = append(out, have.due)
 		}

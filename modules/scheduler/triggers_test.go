@@ -59,6 +59,12 @@ func TestUnchangedScheduleKeepsSpanAndNext(t *testing.T) {
 		if err != nil || len(ins) != 1 || ins[0].Version != 2 || ins[0].JobName != "job_1" || ins[0].Trigger != domain.TriggerCron {
 			t.Errorf("instances %+v, %v", ins, err)
 		}
+		next := b.trigger(1).Next
+		b.pass(-time.Hour) // the database's clock is set back: what has fired is not planned again
+		b.mustPut(1, 3, spec)
+		if got := b.trigger(1).Next; !got.Equal(next) {
+			t.Errorf("next %s, before the clock was set back %s", got, next)
+		}
 	})
 }
 
