@@ -51,7 +51,7 @@ const view = new EditorView({
     extensions: [
       lineNumbers(), foldGutter(), lintGutter(), history(), drawSelection(), indentOnInput(), indentUnit.of("  "),
       highlightActiveLine(), highlightActiveLineGutter(), yaml(), syntaxHighlighting(colours), look,
-      EditorView.contentAttributes.of({ "aria-label": host.dataset.name }),
+      EditorView.contentAttributes.of({ "aria-label": host.dataset.name, tabindex: "0" }),
       keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
       EditorView.updateListener.of((update) => {
         if (!update.docChanged) return;
