@@ -19,7 +19,7 @@ func (p *process) jobs() *cobra.Command {
 		}
 		q.Set("project", project)
 		q.Set("q", search)
-		head := []string{"JOB", "VERSION", "SCHEDULE", "", "NEXT FIRE", "LAST STATE"}
+		head := []string{"JOB", "VERSION", "SCHEDULE", "IS", "NEXT FIRE", "LAST STATE"}
 		return p.list(ctx, listing{"jobs", q, head, func(r row) []string {
 			return []string{r.name(), r.text("version"), schedule(r), enabled(r), p.when(r.moment("next")), r.text("lastState")}
 		}})

@@ -101,7 +101,7 @@ func (p *process) showLedger(l ledger) error {
 		}
 		rows[i] = []string{a.Job, strconv.Itoa(a.Planned), strconv.Itoa(a.Fired), strconv.Itoa(a.Skipped), strconv.Itoa(a.Missed), strconv.Itoa(a.Pending), verdict}
 	}
-	if err := p.table([]string{"JOB", "PLANNED", "FIRED", "SKIPPED", "MISSED", "PENDING", ""}, rows); err != nil {
+	if err := p.table([]string{"JOB", "PLANNED", "FIRED", "SKIPPED", "MISSED", "PENDING", "BALANCE"}, rows); err != nil {
 		return err
 	}
 	for _, a := range l.Jobs {

@@ -42,6 +42,9 @@ func wordedAll(ps job.Problems) []client.Problem {
 func renderProblems(ps []client.Problem) string {
 	var b strings.Builder
 	for _, p := range ps {
+		if p.Message == "" { // what some refusals list beside their sentence
+			continue
+		}
 		if p.File != "" {
 			b.WriteString(printable(p.File) + ":")
 		}

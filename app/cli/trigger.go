@@ -91,8 +91,14 @@ func (p *process) fire(ctx context.Context, job string, body request, t triggeri
 		return p.document(doc)
 	}
 	if !p.json {
-		if err := p.printf("instance %s\ntrace    %s\n", made.text("id"), made.text("traceId")); err != nil || !t.wait {
+		if err := p.printf("instance %s\ntrace    %s\n", made.text("id"), made.text("traceId")); err != nil {
 			return err
+		}
+		if note := made.text("note"); note != "" {
+			p.note("note: %s\n", printable(note))
+		}
+		if !t.wait {
+			return nil
 		}
 	}
 	return p.await(ctx, c, made.text("id"), t.timeout)

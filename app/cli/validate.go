@@ -124,6 +124,9 @@ func (p *process) printReport(r report) error {
 	if _, err := io.WriteString(p.err, renderProblems(r.Problems)); err != nil {
 		return err
 	}
+	if !r.Valid {
+		return nil
+	}
 	for _, j := range r.Jobs {
 		next := "never by itself"
 		if len(j.Next) > 0 {

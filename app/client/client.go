@@ -91,7 +91,7 @@ func (c *Client) Send(ctx context.Context, method, path string, body any) (json.
 
 // backoffs are the pauses before the further tries of a call that got no answer.
 func backoffs() []time.Duration {
-	return []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond}
+	return []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond}
 }
 
 // attemptLimit is how long one try may take.

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// instanceJSON is a whole instance as the API answers it.
+const instanceJSON = `{"id":"411052400640000001","job":"demo/order_stat_daily","project":"demo","traceId":"05b45c4e-c000-4000-8000-000000000001",
+"bizDate":"2026-02-02","expectedTime":"2026-02-03T02:00:00.000Z","state":"success","label":"","trigger":"cron","run":1,"version":3,"lane":"default",
+"startedAt":"2026-02-03T02:00:01.250Z","finishedAt":"2026-02-03T02:00:03.500Z","message":"","delayMs":1250,"why":"It ran and succeeded.","params":{"source":"order_table"},
+"attempts":[{"id":"411052400640000002","ordinal":1,"run":1,"state":"lost","target":"w1","outcome":"worker_lost","exitCode":null,"dispatchedAt":"2026-02-03T02:00:00.100Z","startedAt":null,"finishedAt":null,"message":"silent for 10s\nand gone"},
+{"id":"411052400640000003","ordinal":2,"run":1,"state":"ended","target":"节点2","outcome":"success","exitCode":0,"dispatchedAt":"2026-02-03T02:00:01.000Z","startedAt":"2026-02-03T02:00:01.250Z","finishedAt":"2026-02-03T02:00:03.500Z","message":""}],
+"deps":[],"history":[]}`
+
+const refusedJSON = `{"error":{"kind":"invalid","message":"nothing was changed: 1 problems, the first is: the job lacks exec","problems":[
+{"file":"bad.yaml","line":3,"column":3,"path":"job.exec","id":"key.missing","message":"the job lacks exec","hint":"write exec: below job:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"error"}],"requestId":"r9"}}`
+
+// goldenAPI answers what the golden cases ask for.
+func goldenAPI(t *testing.T) *api {
+	a := newAPI(t)
+	a.on("GET /api/v1/jobs", 200, `{"jobs":[
+{"id":"1","name":"demo/order_stat_daily","project":"demo","version":3,"enabled":true,"schedule":{"kind":"cron","expr":"0 2 * * *","dialect":"unix","timezone":"Asia/Shanghai"},"next":"2026-02-03T18:00:00Z","lastState":"success"},
+{"id":"2","name":"订单","project":"default","version":1,"enabled":false,"schedule":{"kind":"every","expr":"10m0s","dialect":"","timezone":"UTC"},"next":null,"lastState":""},
+{"id":"3","name":"by_hand","project":"default","version":1,"enabled":true,"schedule":{"kind":"none","expr":"","dialect":"","timezone":"UTC"},"next":null,"lastState":"failed"}],"cursor":""}`)
+	a.on("GET /api/v1/instances", 200, `{"instances":[
+{"id":"411052400640000001","job":"demo/order_stat_daily","project":"demo","traceId":"05b45c4e-c000-4000-8000-000000000001","bizDate":"2026-02-02","expectedTime":"2026-02-03T02:00:00.000Z","state":"success","label":"","startedAt":"2026-02-03T02:00:01.250Z","finishedAt":"2026-02-03T02:00:03.500Z"},
+{"id":"411052400640000009","job":"hello","project":"default","traceId":"05b45c4e-c000-4000-8000-000000000009","bizDate":"2026-02-03","expectedTime":"2026-02-03T04:05:00.000Z","state":"running","label":"waiting_deps","startedAt":null,"finishedAt":null}],"cursor":""}`)
+	a.on("GET /api/v1/instances/411052400640000001", 200, instanceJSON)
+	a.on("GET /api/v1/instances/411052400640000001/why", 200, `{"id":"411052400640000001","why":"It waits for demo/sync_pay_daily of 2026-02-02.","code":"x","state":"running","label":"waiting_deps"}`)
+	a.on("GET /api/v1/instances/411052400640000001/logs", 200, `{"attempt":"411052400640000003","lines":[
+{"n":1,"time":"2026-02-03T02:00:02.000Z","stream":"stdout","text":"hello "},{"n":2,"time":"2026-02-03T02:00:02.100Z","stream":"stdout","text":"world","cont":true},
+{"n":3,"time":"2026-02-03T02:00:02.200Z","stream":"stderr","text":"a <b>"}],"last":3,"complete":true}`)
+	a.on("POST /api/v1/instances/411052400640000001/kill", 200, `{"id":"411052400640000001","job":"demo/order_stat_daily","state":"running","label":"stopping"}`)
+	a.on("POST /api/v1/instances/411052400640000001/rerun", 201, `{"id":"411052400640000001","job":"demo/order_stat_daily","traceId":"05b45c4e-c000-4000-8000-00000000000a","run":2,"state":"running","label":"queued"}`)
+	a.on("GET /api/v1/workers", 200, `{"workers":[{"name":"w1","boot":4,"state":"available","host":"h1","ip":"10.0.0.1","version":"dev","types":["http","noop","shell"],"tags":[],"running":2,"seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
+	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","job":"hello","traceId":"05b45c4e-c000-4000-8000-000000000007","bizDate":"2026-02-03","state":"running","label":"queued","note":"The job is paused; this start by hand runs all the same."}`)
+	a.on("POST /api/v1/jobs/demo%2Forder_stat_daily/pause", 200, `{"id":"1","name":"demo/order_stat_daily","enabled":false}`)
+	a.on("POST /api/v1/jobs/hello/resume", 200, `{"id":"4","name":"hello","enabled":true}`)
+	a.on("DELETE /api/v1/jobs/hello", 204, "")
+	a.on("DELETE /api/v1/jobs/sync", 409, `{"error":{"kind":"conflict","message":"job sync cannot be deleted: stat depends on it","hint":"delete or change what depends on it first","problems":[{"job":"stat"}]}}`)
+	a.on("POST /api/v1/apply", 200, `{"results":[{"job":"a","change":"created","version":1,"id":"9","next":["2026-02-04T02:00:00+08:00"],"warnings":[
+{"file":"good.yaml","line":3,"column":3,"message":"no timeout is given","hint":"write timeout:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"warning"}]}],"dryRun":false}`)
+	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[{"id":"1","job":"hello","planned":60,"fired":57,"skipped":1,"missed":1,"pending":1,"unplanned":0,"balanced":true,"reasons":{"missed: nobody was alive":1,"skipped: overlap":1},"absentCount":0,"absent":[]}]}`)
+	return a
+}
+
+func TestGolden(t *testing.T) {
+	a := goldenAPI(t)
+	id, trace := "411052400640000001", "05B45C4E-C000-4000-8000-000000000001"
+	for name, args := range map[string][]string{
+		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id},
+		"instance-by-trace": {"instance", trace}, "why": {"why", id}, "logs": {"logs", id}, "logs-timestamps": {"logs", id, "--timestamps"},
+		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "trigger": {"trigger", "hello"},
+		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
+		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
+		"validate-good": {"validate", "testdata/good.yaml", "testdata/stat.yaml"}, "validate-bad": {"validate", "testdata/bad.yaml"},
+		"validate-cycle": {"validate", "testdata/cycle.yaml"}, "next": {"next", "--tz", "America/New_York", "--from", "2024-03-09T00:00:00Z", "-n", "3", "--", "30 2 * * *"},
+		"next-wrong": {"next", "--", "0 25 * * *"}, "next-never": {"next", "--", "0 0 30 2 *"}, "help": {"help"},
+	} {
+		for _, form := range []string{"", "-json"} {
+			t.Run(name+form, func(t *testing.T) {
+				if form != "" {
+					args = append([]string{"--json"}, args...)
+				}
+				got := a.ax(t, args...)
+				if form != "" && name != "help" && got.code < 2 {
+					got.json(t)
+				}
+				golden(t, name+form, got.String())
+			})
+		}
+	}
+}
+
+// golden compares with testdata/golden, which AX_TEST_WRITE_GOLDEN=1 writes.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", name+".txt")
+	if os.Getenv("AX_TEST_WRITE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs. Got\n%s\nwanted\n%s", file, got, want)
+	}
+}
+
+func TestApplyShowsWhatIsWrongAndWhere(t *testing.T) {
+	a := newAPI(t)
+	a.on("POST /api/v1/apply", 400, refusedJSON)
+	got := a.ax(t, "apply", "-f", "testdata/bad.yaml")
+	want := "bad.yaml:3:3: error: the job lacks exec\n    3 |   name: a\n      |   ^\n  hint: write exec: below job:\n" +
+		"ax: nothing was changed: 1 problems, the first is: the job lacks exec\n"
+	if got.code != exitFailed || got.err != want || got.out != "" {
+		t.Errorf("got\n%s\nwanted\n%s", got, want)
+	}
+	doc := a.ax(t, "apply", "-f", "testdata/bad.yaml", "--json").json(t)
+	if said, _ := doc["error"].(map[string]any); said["kind"] != "invalid" || len(row(said).rows("problems")) != 1 {
+		t.Errorf("the document lacks the problems: %v", doc)
+	}
+	if strings.Contains(got.err, "panic") {
+		t.Error(got.err)
+	}
+}
