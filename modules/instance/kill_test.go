@@ -1,0 +1,179 @@
+package instance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// TestKillAtEachLabel kills an instance wherever it may stand.
+func TestKillAtEachLabel(t *testing.T) {
+	cases := []struct {
+		name string
+		to   func(w *world) (domain.ID, domain.Attempt)
+		want domain.Status
+	}{
+		{"waiting_deps", func(w *world) (domain.ID, domain.Attempt) {
+			w.deps[jobA] = 2
+			return w.fire(jobA).ID, domain.Attempt{}
+		}, cancelled(domain.Killed)},
+		{"queued", func(w *world) (domain.ID, domain.Attempt) { return w.fire(jobA).ID, domain.Attempt{} }, cancelled(domain.Killed)},
+		{"held_overlap", func(w *world) (domain.ID, domain.Attempt) {
+			id := w.fire(jobA).ID
+			w.ok(w.life.Hold(w.t.Context(), []domain.ID{id}, "another"))
+			return id, domain.Attempt{}
+		}, cancelled(domain.Killed)},
+		{"dispatched, not granted", func(w *world) (domain.ID, domain.Attempt) {
+			id := w.fire(jobA).ID
+			return id, w.dispatch(id)
+		}, cancelled(domain.Killed)},
+		{"dispatched, granted", func(w *world) (domain.ID, domain.Attempt) {
+			id := w.fire(jobA).ID
+			a := w.dispatch(id)
+			w.grant(a)
+			return id, a
+		}, running(domain.Stopping)},
+		{"executing", func(w *world) (domain.ID, domain.Attempt) {
+			id := w.fire(jobA).ID
+			return id, w.run(id)
+		}, running(domain.Stopping)},
+		{"backoff", func(w *world) (domain.ID, domain.Attempt) {
+			id := w.fire(jobB).ID
+			w.report(w.run(id), domain.OutcomeError, "")
+			return id, domain.Attempt{}
+		}, cancelled(domain.Killed)},
+		{"orphan", func(w *world) (domain.ID, domain.Attempt) {
+			id := w.fire(jobB).ID
+			a := w.run(id)
+			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			return id, domain.Attempt{}
+		}, cancelled(domain.Killed)},
+	}
+	each(t, func(t *testing.T, w *world) {
+		s := shell("b")
+		s.Retry, s.OnWorkerLost = domain.Retry{Times: 1, BackoffSec: []int{30}}, domain.LossHold
+		w.specs[jobB] = s
+		for _, c := range cases {
+			w.deps = map[domain.ID]int{}
+			id, a := c.to(w)
+			if !strings.HasPrefix(c.name, string(w.get(id).Label)) {
+				t.Fatalf("%s: stands as %s", c.name, w.get(id).Status)
+			}
+			out, err := w.life.Kill(t.Context(), id, "ana", "wrong date")
+			w.ok(err)
+			if out.Status != c.want || w.get(id).Status != c.want {
+				t.Errorf("%s: answered %s, stands as %s, want %s", c.name, out.Status, w.get(id).Status, c.want)
+			}
+			if c.want.Label == domain.Stopping {
+				if w.attempt(a.ID).KillAt.IsZero() {
+					t.Errorf("%s: nobody is told to stop it", c.name)
+				}
+				if again, err := w.life.Kill(t.Context(), id, "ben", ""); err != nil || again.Status != c.want {
+					t.Errorf("%s: a second kill: %s, %v", c.name, again.Status, err)
+				}
+				w.report(a, domain.OutcomeKilled, "")
+			}
+			got := w.is(id, cancelled(domain.Killed))
+			if got.FinishedAt.IsZero() || !got.WakeAt.IsZero() {
+				t.Errorf("%s: ended as %+v", c.name, got)
+			}
+			if _, err := w.life.Kill(t.Context(), id, "ana", ""); !domain.Is(err, domain.Conflict) {
+				t.Errorf("%s: killing what has ended: %v, want a conflict", c.name, err)
+			}
+			w.wake(0) // nothing brings it back
+		}
+	})
+}
+
+// TestKilledNeverRetries ends as killed whatever the worker says of its end.
+func TestKilledNeverRetries(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := shell("a")
+		s.Retry = domain.Retry{Times: 3, BackoffSec: []int{1, 1, 1}}
+		w.specs[jobA] = s
+		for _, o := range []domain.Outcome{domain.OutcomeKilled, domain.OutcomeError, domain.OutcomeTimeout, domain.OutcomeRefused, domain.OutcomeWorkerLost} {
+			id := w.fire(jobA).ID
+			a := w.run(id)
+			_, err := w.life.Kill(t.Context(), id, "ana", "")
+			w.ok(err)
+			w.report(a, o, "")
+			w.is(id, cancelled(domain.Killed))
+		}
+		id := w.fire(jobA).ID
+		a := w.run(id)
+		_, err := w.life.Kill(t.Context(), id, "ana", "")
+		w.ok(err)
+		w.report(a, domain.OutcomeSuccess, "was faster")
+		w.is(id, success)
+	})
+}
+
+// TestKillAgainstGrant lets a kill and a grant race. Either the kill was first and
+// the attempt is never granted, or it was granted and is then stopped: never both.
+func TestKillAgainstGrant(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		rounds := 200
+		if testing.Short() {
+			rounds = 20
+		}
+		outcomes := map[string]int{}
+		for range rounds {
+			in := w.fire(jobA)
+			a := w.dispatch(in.ID)
+			var both sync.WaitGroup
+			gate := make(chan struct{})
+			var tasks map[domain.ID]*protocol.Task
+			var granted, killed error
+			both.Go(func() {
+				<-gate
+				tasks, _, granted = w.life.Grant(context.Background(), []domain.Claim{claim(a)})
+			})
+			both.Go(func() {
+				<-gate
+				_, killed = w.life.Kill(context.Background(), in.ID, "ana", "")
+			})
+			close(gate)
+			both.Wait()
+			w.ok(granted)
+			w.ok(killed)
+			got, a := w.get(in.ID), w.attempt(a.ID)
+			outcome := fmt.Sprintf("%s, attempt %s, task %t", got.Status, a.State, tasks[a.ID] != nil)
+			outcomes[outcome]++
+			if tasks[a.ID] != nil {
+				w.report(a, domain.OutcomeKilled, "")
+				w.is(in.ID, cancelled(domain.Killed))
+			}
+		}
+		for o := range outcomes {
+			if o != "cancelled/killed, attempt withdrawn, task false" && o != "running/stopping, attempt granted, task true" {
+				t.Errorf("the race came to: %s", o)
+			}
+		}
+		t.Log(outcomes)
+	})
+}
+
+func TestReplace(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		old, young := w.fire(jobA), w.fire(jobA)
+		a := w.run(old.ID)
+		w.ok(w.life.Replace(t.Context(), []domain.ID{old.ID, young.ID + 1000}, young.ID))
+		w.is(old.ID, running(domain.Stopping))
+		w.ok(w.life.Replace(t.Context(), []domain.ID{old.ID}, young.ID))
+		w.report(a, domain.OutcomeKilled, "")
+		w.is(old.ID, cancelled(domain.Killed))
+		w.ok(w.life.Hold(t.Context(), []domain.ID{young.ID, old.ID}, "waits"))
+		w.is(young.ID, running(domain.HeldOverlap))
+		w.ok(w.life.Unhold(t.Context(), []domain.ID{young.ID}, "free"))
+		w.is(young.ID, running(domain.Queued))
+		w.ok(w.life.Skip(t.Context(), []domain.ID{young.ID}, "overlap: skip"))
+		if got := w.is(young.ID, cancelled(domain.Skipped)); got.Message != "overlap: skip" {
+			t.Errorf("skipped because %q", got.Message)
+		}
+	})
+}
