@@ -162,23 +162,36 @@ func (s *feeds) ship(ctx context.Context, f *feed) error {
 		if err != nil {
 			return s.giveUp(f, err)
 		}
+		s.advance(f, b, ended)
 		if len(b.Lines) > 0 {
 			if err := s.write(ctx, f.out.Attempt(), b.Lines); err != nil {
+				s.retreat(f, from)
 				return err
 			}
 		}
-		s.mu.Lock()
-		if f.acked == f.next-1 { // the first that is out: from now on an ack is awaited
-			f.stalled = s.n.cfg.Boot() + f.wait
-		}
-		f.next, f.all = b.Next, ended && b.Done
-		s.tidy(f)
-		s.mu.Unlock()
 		if len(b.Lines) == 0 || b.Done {
 			return nil
 		}
 	}
 	return nil
+}
+
+// advance counts a batch as shipped. It comes before the writing, since the ack may be here before that returns.
+func (s *feeds) advance(f *feed, b runner.Batch, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.acked == f.next-1 { // the first that is out: from now on an ack is awaited
+		f.stalled = s.n.cfg.Boot() + f.wait
+	}
+	f.next, f.all = b.Next, ended && b.Done
+	s.tidy(f)
+}
+
+// retreat takes a batch back that may not have been written; what was acked all the same stays.
+func (s *feeds) retreat(f *feed, from int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.next, f.all = max(from, f.acked+1), false
 }
 
 // giveUp stops shipping output that cannot be read; what was shipped stays.
