@@ -21,6 +21,12 @@ const (
 	MetricDelay     = "delay"     // milliseconds, summed: start − max(expected, dependencies met)
 	MetricRuns      = "runs"      // ended after a start; peak is the longest in milliseconds
 	MetricDuration  = "duration"  // milliseconds, summed
+
+	// Those that have not ended stand in one of these.
+	MetricWaiting   = "waiting"
+	MetricQueued    = "queued"
+	MetricExecuting = "executing"
+	MetricRetrying  = "retrying"
 )
 
 // Tally records changes as they are committed. Safe for concurrent use.
@@ -74,6 +80,14 @@ func count(sum map[store.Key]store.Figure, c domain.Change) {
 	if c.Move == "" {
 		add(MetricInstances, 0, 1, 0)
 	}
+	if was, is := standing(c.From), standing(in.Status); was != is {
+		if was != "" {
+			add(was, 0, -1, 0)
+		}
+		if is != "" {
+			add(is, 0, 1, 0)
+		}
+	}
 	if delta := failures(c); delta != 0 {
 		add(MetricFailed, 0, delta, 0)
 		add(MetricFailed, in.JobID, delta, 0)
@@ -87,6 +101,18 @@ func count(sum map[store.Key]store.Figure, c domain.Change) {
 		add(MetricRuns, 0, 1, max(took, 1))
 		add(MetricDuration, 0, took, 0)
 	}
+}
+
+// standing is the metric in which an instance of this status is counted; "" when it
+// has ended or was never there.
+func standing(s domain.Status) string {
+	switch s.State {
+	case domain.Running:
+		return s.Phase()
+	case domain.Retrying:
+		return MetricRetrying
+	}
+	return ""
 }
 
 // failures is +1 when an instance comes to stand as failed, −1 when it leaves.

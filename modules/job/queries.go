@@ -133,6 +133,11 @@ func (d *Definitions) NamesOf(ctx context.Context, jobs []domain.ID) (map[domain
 	return out, nil
 }
 
+// Dependents counts the jobs that depend on each of these.
+func (d *Definitions) Dependents(ctx context.Context, jobs []domain.ID) (map[domain.ID]int, error) {
+	return d.Store.Dependents(ctx, jobs)
+}
+
 // Graph reads the jobs of the projects that are not deleted, and every edge between
 // two of them.
 func (d *Definitions) Graph(ctx context.Context, seen domain.ProjectSet) ([]domain.JobName, []domain.JobEdge, error) {

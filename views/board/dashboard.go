@@ -69,7 +69,7 @@ func (f DelayFigure) curves() []ui.Curve {
 			x = float64(p.At.Sub(f.From)) / float64(span)
 		}
 		mean = append(mean, ui.Point{X: x, Y: float64(p.Mean), Gap: p.Empty})
-		slow = append(slow, ui.Point{X: x, Y: float64(p.P99), Gap: p.Empty})
+		slow = append(slow, ui.Point{X: x, Y: float64(p.P99), Gap: p.Empty || p.P99 == 0})
 	}
 	return []ui.Curve{
 		{Kind: "mean", Area: true, Points: mean},

@@ -63,7 +63,8 @@ type FailuresFigure struct {
 	Hours []Hour
 }
 
-// DelayPoint is the mean and the slow end of one slot. Zero Mean with Empty set is a gap.
+// DelayPoint is the mean and the slow end of one slot; P99 0 is unknown. Zero Mean with
+// Empty set is a gap.
 type DelayPoint struct {
 	At    time.Time
 	Mean  time.Duration
@@ -71,7 +72,7 @@ type DelayPoint struct {
 	Empty bool
 }
 
-// DelayFigure is the mean delay of today. Threshold 0 draws none.
+// DelayFigure is the mean delay of today. Threshold 0 draws none; P99 0 is unknown.
 type DelayFigure struct {
 	URL       string
 	Mean      time.Duration

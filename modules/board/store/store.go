@@ -103,6 +103,13 @@ func (s *Store) Between(ctx context.Context, projects []domain.ID, from, to time
 	return out, err
 }
 
+// Any reports whether anything was ever counted.
+func (s *Store) Any(ctx context.Context) (bool, error) {
+	var found []int64
+	err := s.db.Scan(ctx, &found, "SELECT bucket_at FROM counter LIMIT 1")
+	return len(found) > 0, err
+}
+
 // LatestDays reads, for each of the jobs, its most recent business dates, newest
 // first, at most n each.
 func (s *Store) LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error) {

@@ -46,3 +46,22 @@ func (s *Store) EdgesOf(ctx context.Context, job domain.ID) ([]Edge, error) {
 	}
 	return out, err
 }
+
+// Dependents counts the jobs that depend on each of these, without itself.
+func (s *Store) Dependents(ctx context.Context, jobs []domain.ID) (map[domain.ID]int, error) {
+	out := make(map[domain.ID]int, len(jobs))
+	for part := range slices.Chunk(jobs, 500) {
+		var rows []struct {
+			UpstreamJobID int64
+			N             int
+		}
+		err := s.db.Scan(ctx, &rows, "SELECT upstream_job_id, COUNT(*) AS n FROM job_dep WHERE upstream_job_id IN ? AND job_id <> upstream_job_id GROUP BY upstream_job_id", part)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[domain.ID(r.UpstreamJobID)] = r.N
+		}
+	}
+	return out, nil
+}
