@@ -121,7 +121,8 @@ type jobFile struct {
 
 // jobFiles are the demo's, with the folder of the scripts filled in.
 func jobFiles(dir string) ([]jobFile, error) {
-	quoted, err := json.Marshal(dir) // JSON's quoting is YAML's too
+	literal := strings.ReplaceAll(dir, "{{", "{{{{") // a value of env is a template
+	quoted, err := json.Marshal(literal)             // JSON's quoting is YAML's too
 	if err != nil {
 		return nil, err
 	}

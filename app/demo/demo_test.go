@@ -22,7 +22,7 @@ import (
 )
 
 // A folder that every layer must quote: YAML, the environment and the shell.
-const oddName = `it's a "demo" $HOME 目录`
+const oddName = `it's a {{"demo"}} $HOME 目录`
 
 // parsed are the demo's jobs by name, read as the server reads them.
 func parsed(t *testing.T, dir string) map[string]domain.JobSpec {
