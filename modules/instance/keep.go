@@ -91,27 +91,20 @@ func (l *Lifecycle) keep(ctx context.Context, pieces []piece) error {
 	if len(pieces) == 0 {
 		return nil
 	}
-	ids := make([]domain.ID, len(pieces))
-	for i, p := range pieces {
-		ids[i] = p.attempt
-	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
-		spans, err := l.Store.LogSpans(ctx, ids)
-		if err != nil {
-			return err
-		}
 		there := map[domain.ID][]store.LogSpan{}
-		for _, s := range spans {
-			there[s.AttemptID] = append(there[s.AttemptID], s)
-		}
 		var chunks []store.LogChunk
 		for _, p := range pieces {
-			news, err := p.missing(there[p.attempt])
+			spans, err := l.Store.LogSpans(ctx, p.attempt, p.first, p.last())
+			if err != nil {
+				return err
+			}
+			news, err := p.missing(append(spans, there[p.attempt]...))
 			if err != nil {
 				return err
 			}
 			for _, c := range news {
-				there[p.attempt] = append(there[p.attempt], store.LogSpan{AttemptID: p.attempt, First: c.First, Last: c.Last})
+				there[p.attempt] = append(there[p.attempt], store.LogSpan{First: c.First, Last: c.Last})
 			}
 			chunks = append(chunks, news...)
 			if err := l.Store.InsertLogGaps(ctx, p.attempt, p.project, p.gaps, l.Now()); err != nil {
@@ -166,24 +159,39 @@ func (l *Lifecycle) Acks(ctx context.Context, in []protocol.LogLines) ([]protoco
 	if err != nil {
 		return nil, err
 	}
-	spans, err := l.Store.LogSpans(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	upTo := map[domain.ID]int64{}
-	for _, s := range spans {
-		if s.First <= upTo[s.AttemptID]+1 {
-			upTo[s.AttemptID] = max(upTo[s.AttemptID], s.Last)
-		}
-	}
 	out := make([]protocol.LogAck, 0, len(ids))
 	for _, id := range ids {
-		if _, ok := known[id]; !ok {
-			upTo[id] = last[id]
+		upTo := last[id]
+		if _, ok := known[id]; ok {
+			if upTo, err = l.storedUpTo(ctx, id, upTo); err != nil {
+				return nil, err
+			}
 		}
-		if upTo[id] > 0 {
-			out = append(out, protocol.LogAck{Attempt: int64(id), UpTo: upTo[id]})
+		if upTo > 0 {
+			out = append(out, protocol.LogAck{Attempt: int64(id), UpTo: upTo})
 		}
 	}
 	return out, nil
+}
+
+// lookBack is how many pieces are looked at for a hole: a worker ships again what
+// is not acknowledged long before it is that far ahead.
+const lookBack = 1000
+
+// storedUpTo is the place up to which an attempt's output is stored without a hole.
+func (l *Lifecycle) storedUpTo(ctx context.Context, attempt domain.ID, last int64) (int64, error) {
+	spans, err := l.Store.LastLogSpans(ctx, attempt, last, lookBack)
+	if err != nil {
+		return 0, err
+	}
+	upTo := int64(0)
+	if len(spans) == lookBack {
+		upTo = spans[0].First - 1
+	}
+	for _, s := range spans {
+		if s.First <= upTo+1 {
+			upTo = max(upTo, s.Last)
+		}
+	}
+	return upTo, nil
 }

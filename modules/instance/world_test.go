@@ -31,6 +31,10 @@ type world struct {
 	told  []domain.Change // what the tally was told, committed or not
 	bad   bool            // templates cannot be filled
 	audit []string
+
+	missing []instance.Dependency
+	waiters []domain.InstanceDep
+	workers []domain.Worker
 }
 
 const (
@@ -261,3 +265,14 @@ func (w *world) events(id domain.ID) []domain.MoveName {
 	}
 	return out
 }
+
+// Of has no dependencies to tell of but those of the test.
+func (w *world) Of(context.Context, domain.ID) ([]instance.Dependency, error) { return w.missing, nil }
+
+// Waiters has none.
+func (w *world) Waiters(context.Context, domain.ID, domain.BizDate) ([]domain.InstanceDep, error) {
+	return w.waiters, nil
+}
+
+// List is the workers of the test.
+func (w *world) List(context.Context) ([]domain.Worker, error) { return w.workers, nil }

@@ -162,9 +162,6 @@ func (s *Store) GrantAttempts(ctx context.Context, as []domain.Attempt) error {
 	}
 	u := dbx.Update{Table: "attempt", Keys: []string{"id", "state"}, Cols: []string{"nonce", "acked_at", "granted_at"}, Rows: make([][]any, len(as)),
 		Extra: "state = 'granted'"}
-	if s.db.Dialect() == dbx.MySQL {
-		u.Extra = "t.state = 'granted'"
-	}
 	for i, a := range as {
 		u.Rows[i] = []any{a.ID, string(domain.AttemptSent), a.Nonce, domain.Millis(a.AckedAt), domain.Millis(a.GrantedAt)}
 	}

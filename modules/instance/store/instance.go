@@ -116,13 +116,10 @@ func (s *Store) save(ctx context.Context, ins []domain.Instance, cols []string, 
 	if len(ins) == 0 {
 		return nil
 	}
-	u := dbx.Update{Table: "instance", Keys: []string{"id", "ver"}, Cols: cols, Extra: "ver = t.ver + 1", Rows: make([][]any, len(ins))}
+	u := dbx.Update{Table: "instance", Keys: []string{"id", "ver"}, Cols: cols, Extra: "ver = ver + 1", Rows: make([][]any, len(ins))}
 	for i, in := range ins {
 		r := toRow(in)
 		u.Rows[i] = append([]any{r.ID, r.Ver}, values(r)...)
-	}
-	if s.db.Dialect() == dbx.MySQL {
-		u.Extra = "t.ver = t.ver + 1"
 	}
 	n, err := s.db.UpdateRows(ctx, u)
 	if err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,11 +27,7 @@ type LogGap struct {
 }
 
 // LogSpan is the places of one stored piece.
-type LogSpan struct {
-	AttemptID domain.ID
-	First     int64
-	Last      int64
-}
+type LogSpan struct{ First, Last int64 }
 
 type logRow struct {
 	AttemptID int64
@@ -97,16 +94,32 @@ func (s *Store) LogGaps(ctx context.Context, attempt domain.ID) ([]LogGap, error
 	return out, err
 }
 
-// LogSpans reads which places of the attempts' output are stored, in order.
-func (s *Store) LogSpans(ctx context.Context, attempts []domain.ID) ([]LogSpan, error) {
+// LogSpans reads which places of an attempt's output are stored, in order: the
+// pieces that touch the places from first to last.
+func (s *Store) LogSpans(ctx context.Context, attempt domain.ID, first, last int64) ([]LogSpan, error) {
+	var rows []logRow // stored pieces do not overlap, so only the one that begins before first may reach into it
+	err := s.db.Scan(ctx, &rows, "SELECT attempt_id, first_line, last_line FROM log_chunk WHERE attempt_id = ? AND first_line <= ? AND first_line >= "+
+		"(SELECT COALESCE(MAX(first_line), 1) FROM log_chunk WHERE attempt_id = ? AND first_line > 0 AND first_line <= ?) ORDER BY first_line",
+		attempt, last, attempt, first)
+	return spans(rows), err
+}
+
+// LastLogSpans reads the last pieces, at most limit, that begin at a place up to
+// last, in order.
+func (s *Store) LastLogSpans(ctx context.Context, attempt domain.ID, last int64, limit int) ([]LogSpan, error) {
 	var rows []logRow
-	err := s.db.Scan(ctx, &rows, "SELECT attempt_id, first_line, last_line FROM log_chunk WHERE attempt_id IN ? AND first_line > 0 ORDER BY attempt_id, first_line",
-		append(sortedIDs(attempts), 0))
+	err := s.db.Scan(ctx, &rows, "SELECT attempt_id, first_line, last_line FROM log_chunk WHERE attempt_id = ? AND first_line > 0 AND first_line <= ? ORDER BY first_line DESC LIMIT ?",
+		attempt, last, limit)
+	slices.Reverse(rows)
+	return spans(rows), err
+}
+
+func spans(rows []logRow) []LogSpan {
 	out := make([]LogSpan, len(rows))
 	for i, r := range rows {
-		out[i] = LogSpan{domain.ID(r.AttemptID), r.FirstLine, r.LastLine}
+		out[i] = LogSpan{r.FirstLine, r.LastLine}
 	}
-	return out, err
+	return out
 }
 
 // Logs reads pieces of an attempt's output that end after the place, in order.
