@@ -168,10 +168,7 @@ func (s *Store) Advance(ctx context.Context, ts []plan.Trigger, at time.Time) er
 		return nil
 	}
 	u := dbx.Update{Table: "trigger", Keys: []string{"id", "ver"}, Cols: []string{"next_fire_at", "last_fire_at", "updated_at"},
-		Extra: "ver = t.ver + 1", Rows: make([][]any, len(ts))}
-	if s.db.Dialect() == dbx.MySQL {
-		u.Extra = "t.ver = t.ver + 1"
-	}
+		Extra: "ver = ver + 1", Rows: make([][]any, len(ts))}
 	for i, t := range ts {
 		u.Rows[i] = []any{int64(t.ID), t.Ver, domain.Millis(t.Next), domain.Millis(t.Last), domain.Millis(at)}
 	}
