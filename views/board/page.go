@@ -40,7 +40,6 @@ type Hour struct {
 	Done    int64
 	Failed  int64
 	Planned int64
-	URL     string
 }
 
 // InstancesFigure counts today's instances. Change compares with yesterday at
@@ -98,12 +97,11 @@ type LongestFigure struct {
 
 // FailingJob is one of the top five.
 type FailingJob struct {
-	Job     ui.Ref
-	Failed  int64
-	URL     string // the failed instances
-	Runs    []ui.Run
-	Blocks  int // downstream jobs that wait for it
-	LastWhy string
+	Job    ui.Ref
+	Failed int64
+	URL    string // the failed instances
+	Runs   []ui.Run
+	Blocks int // downstream jobs that wait for it
 }
 
 // TopFigure is the top five failing jobs.

@@ -33,13 +33,13 @@ func (r route) path() string {
 	fmt.Fprintf(&b, "M%s %s", num(p[0][0]), num(p[0][1]))
 	for i := 1; i < len(p); i++ {
 		from, to := p[i-1], p[i]
-		if from[1] == to[1] {
-			fmt.Fprintf(&b, "H%s", num(to[0]))
-			continue
-		}
 		mid := (from[0] + to[0]) / 2
 		if to[0] < from[0] {
 			fmt.Fprintf(&b, "C%s %s %s %s %s %s", num(from[0]+60), num(from[1]+60), num(to[0]-60), num(to[1]+60), num(to[0]), num(to[1]))
+			continue
+		}
+		if from[1] == to[1] {
+			fmt.Fprintf(&b, "H%s", num(to[0]))
 			continue
 		}
 		fmt.Fprintf(&b, "C%s %s %s %s %s %s", num(mid), num(from[1]), num(mid), num(to[1]), num(to[0]), num(to[1]))
@@ -66,8 +66,8 @@ func edgeState(d drawing, e Edge) string {
 const (
 	glyphInset = 4.0
 	textInset  = 38
-	titleRunes = 15
-	idRunes    = 21
+	titleRunes = 20
+	idRunes    = 22
 )
 
 // cutText shortens a name to what fits into a node; wide runes count double.
@@ -87,9 +87,9 @@ func cutText(text string, room int) string {
 
 func nodeTitle(n Node) string {
 	if n.Title == "" {
-		return cutText(n.ID, titleRunes+2)
+		return cutText(n.ID, titleRunes)
 	}
-	return cutText(n.Title, titleRunes+2)
+	return cutText(n.Title, titleRunes)
 }
 
 func nodeName(ctx context.Context, n Node) string {

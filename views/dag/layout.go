@@ -8,12 +8,13 @@ import (
 
 // The picture's measures, in its own units (one unit is one pixel at full size).
 const (
-	nodeWidth  = 168
+	nodeWidth  = 182
 	nodeHeight = 44
-	layerGap   = 64
+	layerGap   = 56
 	rowGap     = 18
 	margin     = 16
 	sweeps     = 12
+	bowRoom    = 48 // under the nodes, for edges that lead back
 )
 
 // placed is a node with its place.
@@ -297,6 +298,9 @@ func measure(nodes []Node, slots []*slot, chains []chain, cycle map[Edge]bool, c
 	x := func(s *slot) float64 { return margin + float64(s.layer)*(nodeWidth+layerGap) }
 	y := func(s *slot) float64 { return s.y - top + margin }
 	d := drawing{cycle: cycle, height: bottom - top + 2*margin}
+	if len(cycle) > 0 {
+		d.height += bowRoom
+	}
 	d.width = 2*margin + float64(len(columns))*(nodeWidth+layerGap) - layerGap
 	for i := range nodes {
 		d.nodes = append(d.nodes, placed{Node: nodes[i], x: x(slots[i]), y: y(slots[i]) - nodeHeight/2})

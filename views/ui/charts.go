@@ -20,7 +20,6 @@ const (
 type Stack struct {
 	Parts []Part
 	Title string
-	URL   string
 }
 
 // Part is one piece of a bar. Kind is a state, or done or planned.
