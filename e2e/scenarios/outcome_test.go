@@ -49,7 +49,7 @@ def waits_for_ever():
     subprocess.Popen(['sleep', '7777'], start_new_session=True)
     time.sleep(7777)
 waits_for_ever()
-"`, "timeout: 1", "env:\n  E2E_MARK: "+m))
+"`, "timeout: 4", "env:\n  E2E_MARK: "+m))
 		in := c.Trigger("stuck")
 		done := c.Await(in.ID, "failed/timeout")
 		if a := done.Attempts[0]; a.Outcome != "timeout" {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -185,13 +186,13 @@ func (p *Process) signal(s syscall.Signal) {
 	}
 }
 
-// Tail is the last n lines that the process wrote.
+// Tail is the last n lines that the process wrote, without those of single requests.
 func (p *Process) Tail(n int) string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimRight(string(text), "\n"), "\n"), func(line string) bool { return strings.Contains(line, " msg=http ") })
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 

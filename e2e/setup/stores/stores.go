@@ -43,6 +43,9 @@ func (s *Server) Stop() {
 	_ = s.own.Wait()
 }
 
+// PID is the server's process.
+func (s *Server) PID() int { return s.pid }
+
 // Freeze stops the server's process with SIGSTOP: connections stay open and nothing is answered.
 func (s *Server) Freeze() error { return syscall.Kill(s.pid, syscall.SIGSTOP) }
 
