@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -74,10 +75,15 @@ func (s *logSink) keep(ctx context.Context, raws []transport.Raw) error {
 	if err := s.group.Remove(ctx, ids...); err != nil {
 		return err
 	}
+	upTo, err := s.lives.Acks(ctx, lines)
+	if err != nil {
+		return err
+	}
 	acks := map[domain.Boot][]protocol.LogAck{}
-	for _, l := range lines {
-		at := domain.Boot{Name: l.Worker, Boot: l.Boot}
-		acks[at] = append(acks[at], protocol.LogAck{Attempt: l.Attempt, UpTo: l.Last})
+	for _, a := range upTo {
+		i := slices.IndexFunc(lines, func(l protocol.LogLines) bool { return l.Attempt == a.Attempt })
+		at := domain.Boot{Name: lines[i].Worker, Boot: lines[i].Boot}
+		acks[at] = append(acks[at], a)
 	}
 	entries := make([]transport.Entry, 0, len(acks))
 	for at, list := range acks {
