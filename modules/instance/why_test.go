@@ -1,0 +1,145 @@
+package instance_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/i18n"
+)
+
+// TestEveryStatusHasASentence says something whole in both languages for every
+// label, with few facts and with many.
+func TestEveryStatusHasASentence(t *testing.T) {
+	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	code := 2
+	many := instance.Facts{Attempt: &domain.Attempt{Target: "w1", State: domain.AttemptGranted, KillAt: at, GrantedAt: at, ExitCode: &code},
+		InWay: &domain.Instance{ID: 5, Status: running(domain.Executing)}, Cause: &domain.Instance{ID: 6, JobName: "up", Status: failed(domain.Timeout)},
+		Kill: &domain.Event{Actor: "ana", Note: "killed by ana: wrong date", At: at}, Now: at,
+		Missing: []instance.MissingDep{{Dependency: instance.Dependency{InstanceDep: domain.InstanceDep{Name: "up"}}}}}
+	for _, state := range domain.States {
+		labels := append([]domain.Label{}, domain.Labels[state]...)
+		if state == domain.Success {
+			labels = append(labels, "")
+		}
+		for _, label := range labels {
+			for _, f := range []instance.Facts{{Now: at}, many} {
+				f.Instance = domain.Instance{Status: domain.Status{State: state, Label: label}, StartedAt: at, FinishedAt: at, ReadyAt: at}
+				for _, lang := range i18n.Langs() {
+					text := instance.Why(f).In(i18n.With(t.Context(), lang))
+					if text == "" || strings.ContainsAny(text, "⟦⟧{}") || strings.Contains(text, "%!") || strings.Contains(text, "0001") {
+						t.Errorf("%s in %s: %q", f.Instance.Status, lang, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestWhyQueued(t *testing.T) {
+	worker := func(name string, change func(*domain.Worker)) domain.Worker {
+		w := domain.Worker{Name: name, State: domain.WorkerAvailable, Types: []string{"shell"}, Tags: []string{"db", "gpu"}, Lanes: map[domain.Lane]int{domain.LaneDefault: 2}}
+		if change != nil {
+			change(&w)
+		}
+		return w
+	}
+	cases := []struct {
+		name    string
+		workers []domain.Worker
+		broker  bool
+		want    string
+	}{
+		{"nobody", nil, true, "no worker is alive."},
+		{"all lost", []domain.Worker{worker("w1", func(w *domain.Worker) { w.State = domain.WorkerGone }), worker("w2", func(w *domain.Worker) { w.LostAt = time.Now() })}, true, "all 2 known are lost"},
+		{"no broker", []domain.Worker{worker("w1", nil)}, false, "no broker is active"},
+		{"no type", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Types = []string{"http"} })}, true, "no worker alive runs the type shell (alive: w1)"},
+		{"no tags", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = nil }), worker("w2", func(w *domain.Worker) { w.Tags = []string{"db"} })}, true, "has all its tags (db, gpu); w2 lacks gpu"},
+		{"draining", []domain.Worker{worker("w1", func(w *domain.Worker) { w.State = domain.WorkerDraining }), worker("w2", func(w *domain.Worker) { w.Drain = true })}, true, "takes no more work (w1, w2)"},
+		{"no lane", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Lanes = map[domain.Lane]int{domain.LaneHigh: 4} })}, true, "has a thread in lane default (w1)"},
+		{"busy", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Running = 2 })}, true, "all 2 threads in lane default"},
+		{"room", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Running = 2 }), worker("w2", nil)}, true, "about to be sent"},
+	}
+	for _, c := range cases {
+		f := instance.Facts{Instance: domain.Instance{Status: running(domain.Queued), Lane: domain.LaneDefault, ReadyAt: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)},
+			Spec: domain.JobSpec{Exec: domain.Exec{Type: "shell"}, Tags: []string{"db", "gpu"}}, Workers: c.workers, BrokerKnown: true, BrokerThere: c.broker}
+		got := instance.Why(f).English()
+		if !strings.Contains(got, c.want) || !strings.Contains(got, "2026-02-03 04:05:06 UTC") {
+			t.Errorf("%s: %q, want %q in it", c.name, got, c.want)
+		}
+	}
+}
+
+// TestExplain asks the stored rows.
+func TestExplain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		why := func(id domain.ID) string {
+			t.Helper()
+			f, err := w.records().Explain(t.Context(), w.get(id))
+			w.ok(err)
+			return instance.Why(f).English()
+		}
+		said := func(id domain.ID, parts ...string) {
+			t.Helper()
+			got := why(id)
+			for _, p := range parts {
+				if !strings.Contains(got, p) {
+					t.Errorf("%q lacks %q", got, p)
+				}
+			}
+		}
+		s := shell("b")
+		s.Retry = domain.Retry{Times: 2, BackoffSec: []int{30, 60}}
+		w.specs[jobB] = s
+
+		queued := w.fire(jobA)
+		said(queued.ID, "no worker is alive")
+		a := w.dispatch(queued.ID)
+		said(queued.ID, "sent to w1 at "+w.now().Format(time.DateTime)+" UTC", "not acknowledged")
+		w.grant(a)
+		said(queued.ID, "w1 may run it", "waits for a free thread")
+		w.start(a)
+		w.pass(90 * time.Second)
+		said(queued.ID, "runs on w1 since", "1 min 30 s")
+
+		held := w.fire(jobA)
+		w.ok(w.life.Hold(t.Context(), []domain.ID{held.ID}, ""))
+		said(held.ID, "waits for the instance of 2026-02-03 (id "+queued.ID.String(), "queue")
+
+		_, err := w.life.Kill(t.Context(), queued.ID, "ana", "wrong date")
+		w.ok(err)
+		said(queued.ID, "w1 was told", "to stop it")
+		w.report(a, domain.OutcomeKilled, "")
+		said(queued.ID, "killed by ana", "wrong date")
+
+		retried := w.fire(jobB)
+		w.report(w.run(retried.ID), domain.OutcomeError, "exit status 3")
+		said(retried.ID, "waits to retry until", "retry 1 of 2", "exit status 3")
+		w.pass(time.Hour)
+		w.wake(1)
+		w.report(w.run(retried.ID), domain.OutcomeSuccess, "")
+		said(retried.ID, "succeeded on w1 after 10 ms")
+
+		w.deps[jobA] = 1
+		waiting := w.fire(jobA)
+		w.missing = []instance.Dependency{
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: jobB, Name: "b", BizDate: waiting.BizDate, State: domain.DepWaiting}, Said: "1 of 2"},
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: 99, Name: "c", BizDate: waiting.BizDate, State: domain.DepWaiting}, Said: "no such instance is planned"},
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: -1, Name: "d", BizDate: waiting.BizDate, State: domain.DepWaiting}},
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: jobA, Name: "met", State: domain.DepMet}},
+		}
+		up := w.fire(jobB)
+		said(waiting.ID, "b of 2026-02-03 (Running, queued; 1 of 2)", "c of 2026-02-03 (no such instance is planned)", "d of 2026-02-03 (that job is gone)")
+		if strings.Contains(why(waiting.ID), "met") {
+			t.Errorf("%q names what is met", why(waiting.ID))
+		}
+		_, err = w.life.Kill(t.Context(), up.ID, "ben", "")
+		w.ok(err)
+		_, err = w.life.CancelUpstream(t.Context(), map[domain.ID]domain.Cause{waiting.ID: {Instance: up.ID, Run: up.RunID, Name: "b"}})
+		w.ok(err)
+		said(waiting.ID, "cancelled because upstream b of 2026-02-03", "Cancelled, killed")
+		said(up.ID, "killed by ben at")
+	})
+}
