@@ -15,7 +15,6 @@ import (
 
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/modules/access"
-	accessweb "github.com/axsched/ax/modules/access/web"
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/scheduler/cron"
 )
@@ -177,7 +176,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 	if err != nil {
 		return err
 	}
-	if err := router.Add(l.routes(c)...); err != nil {
+	if err := router.Add(l.routes(c, zone)...); err != nil {
 		return err
 	}
 	g.Go(func() error { return c.access.Run(ctx) })
@@ -185,13 +184,6 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 	s.up(l, router)
 	s.welcome(ctx, c, secret)
 	return nil
-}
-
-// routes is the table of every page and call.
-func (l *life) routes(c *core) []httpx.Route {
-	routes := []httpx.Route{httpx.Assets()}
-	routes = append(routes, (&accessweb.Handlers{Access: c.access}).Routes()...)
-	return routes
 }
 
 func (s *site) welcome(ctx context.Context, c *core, setup string) {

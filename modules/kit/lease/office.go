@@ -237,3 +237,11 @@ func (o *Office) Fence(db *dbx.DB, epoch int64) func(ctx context.Context) error 
 		return nil
 	}
 }
+
+// Present tells whether anybody holds the office of the name on a live lease. A
+// process without a lease of its own may ask.
+func Present(ctx context.Context, db *dbx.DB, name string) (bool, error) {
+	var holders int
+	err := db.Scan(ctx, &holders, "SELECT COUNT(*) FROM epoch e JOIN lease l ON l.node = e.node AND l.holder = e.holder WHERE e.name = ?", name)
+	return holders > 0, err
+}

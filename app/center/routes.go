@@ -1,0 +1,76 @@
+package center
+
+import (
+	"context"
+	"time"
+
+	accessweb "github.com/axsched/ax/modules/access/web"
+	"github.com/axsched/ax/modules/board"
+	boardweb "github.com/axsched/ax/modules/board/web"
+	"github.com/axsched/ax/modules/dag"
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/fleet"
+	fleetweb "github.com/axsched/ax/modules/fleet/web"
+	"github.com/axsched/ax/modules/instance"
+	instanceweb "github.com/axsched/ax/modules/instance/web"
+	"github.com/axsched/ax/modules/job/template"
+	jobweb "github.com/axsched/ax/modules/job/web"
+	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/lease"
+	schedulerweb "github.com/axsched/ax/modules/scheduler/web"
+)
+
+// workerCommand starts a worker for this center; the page of workers shows it
+// where there is none.
+const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data ./worker-data --listen 127.0.0.1:8081"
+
+// routes is the table of every page and call.
+func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
+	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Now: now}
+	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}}
+	routes := []httpx.Route{httpx.Assets()}
+	for _, module := range []interface{ Routes() []httpx.Route }{
+		&accessweb.Handlers{Access: c.access},
+		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.board},
+		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
+		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
+		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone}, Now: now},
+		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
+	} {
+		routes = append(routes, module.Routes()...)
+	}
+	return routes
+}
+
+// depsOf lets pages of instances show dependencies.
+type depsOf struct{ g *dag.Graph }
+
+// Of lists what an instance depends on.
+func (d depsOf) Of(ctx context.Context, id domain.ID) ([]instance.Dependency, error) {
+	rows, err := d.g.Of(ctx, id)
+	out := make([]instance.Dependency, len(rows))
+	for i, r := range rows {
+		out[i] = instance.Dependency{InstanceDep: r.InstanceDep, Said: r.Said}
+	}
+	return out, err
+}
+
+// Waiters lists who waits for a job on a date.
+func (d depsOf) Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error) {
+	return d.g.Waiters(ctx, job, day)
+}
+
+// presence tells whether a broker is active.
+type presence struct{ db *dbx.DB }
+
+// Present asks the office.
+func (p presence) Present(ctx context.Context) (bool, error) {
+	return lease.Present(ctx, p.db, lease.Broker)
+}
+
+// values judges the params and environment of a run.
+type values struct{}
+
+// Check refuses what no run may have.
+func (values) Check(params, env map[string]string) error { return template.Check(params, env) }
