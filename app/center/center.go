@@ -202,8 +202,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	l.fleet = fleet.New(registry{o.Registry, o.Transport}, c.workers, o.Config.Worker.LostAfter, time.Now, now)
 	post := newMail(o.Transport, l.lease.Holder())
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
-		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now,
-		LostAfter: o.Config.Worker.LostAfter})
+		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now})
 	office := l.lease.Office(lease.Broker)
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {

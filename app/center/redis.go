@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -49,7 +51,7 @@ func (m *mail) Read(ctx context.Context, limit int) ([]broker.Letter, error) {
 			damaged = append(damaged, r.ID)
 			continue
 		}
-		out = append(out, broker.Letter{ID: r.ID, Said: u})
+		out = append(out, broker.Letter{ID: r.ID, At: written(r.ID), Said: u})
 	}
 	if len(damaged) > 0 {
 		slog.Warn("damaged uplink entries were dropped", "entries", len(damaged))
@@ -58,6 +60,16 @@ func (m *mail) Read(ctx context.Context, limit int) ([]broker.Letter, error) {
 		}
 	}
 	return out, nil
+}
+
+// written is when a stream entry was written, by its id; zero if that tells nothing.
+func written(id string) time.Time {
+	ms, _, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(n)
 }
 
 // Remove says that entries were dealt with.

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -11,23 +10,30 @@ import (
 	"github.com/axsched/ax/worker/protocol"
 )
 
+// The bounds of one round of a lane. What nobody can run stays ready and is read
+// again each round, so a round looks at the most urgent pages first and then goes on
+// where the round before it stopped: nothing hides for ever behind what does not fit.
 const (
-	pageSize = 500
-	maxPages = 20 // of one lane in one round; what is beyond waits for the next
+	pageSize  = 500
+	topPages  = 8
+	deepPages = 12
 )
 
-// plan is what one page of ready instances comes to.
-type plan struct {
-	assign []domain.Assignment
-	hold   []domain.ID
-	skip   []domain.ID
-	// replace: instance → those begun that it replaces
-	replace map[domain.ID][]domain.ID
-	jobs    map[domain.ID]domain.ID // instance → job
+// lookEach is how often a lane is looked at although nobody has room: overlap is
+// decided, and the backlog told, also when there is no worker at all.
+const lookEach = 5 * time.Second
+
+// place is how far the rounds of one lane have come.
+type place struct {
+	deep   domain.Instance // where the round before stopped; zero: it came to the end
+	looked time.Time       // when all that a round may look at was looked at
 }
 
 // round assigns what is ready, lane by lane, until a lane's targets are full.
 func (b *Broker) round(ctx context.Context) error {
+	if b.Mono().Before(b.mute) {
+		return nil
+	}
 	for _, lane := range domain.Lanes {
 		if err := b.roundOf(ctx, lane); err != nil {
 			return err
@@ -37,63 +43,136 @@ func (b *Broker) round(ctx context.Context) error {
 }
 
 func (b *Broker) roundOf(ctx context.Context, lane domain.Lane) error {
-	var after domain.Instance
-	for range maxPages {
-		room := b.mem.room(lane)
-		if room <= 0 {
-			return nil
+	at := b.places[lane]
+	w := walk{lane: lane, whole: b.Mono().Sub(at.looked) >= lookEach}
+	if !w.whole && b.mem.room(lane) <= 0 {
+		return nil
+	}
+	ended, last, err := b.pages(ctx, &w, domain.Instance{}, topPages)
+	if err == nil && !ended {
+		if at.deep.ID != 0 {
+			last = at.deep
 		}
-		size := min(room+pageSize/5, pageSize) // some of a page may not fit anybody
-		page, err := b.Queue.Ready(ctx, lane, after, size)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		p, err := b.decide(ctx, page)
-		if err != nil {
-			return err
-		}
-		if err := b.carryOut(ctx, p); err != nil {
-			return err
-		}
-		if len(page) < size {
-			return nil
-		}
-		after = page[len(page)-1]
+		ended, last, err = b.pages(ctx, &w, last, deepPages)
+	}
+	if err != nil {
+		return err
+	}
+	at.deep = last
+	if ended {
+		at.deep = domain.Instance{}
+	}
+	if w.whole {
+		at.looked = b.Mono()
+		b.figures.left(lane, w.seen-w.assigned, !ended)
+	}
+	b.places[lane] = at
+	if !ended && w.assigned > 0 {
+		b.ready.ring()
 	}
 	return nil
 }
 
+// walk is one round through a lane. A whole one goes on when nobody has room.
+type walk struct {
+	lane           domain.Lane
+	whole          bool
+	seen, assigned int
+}
+
+// pages assigns page by page after the instance given; ended says that nothing is
+// left or that nobody has room, last is the instance looked at last.
+func (b *Broker) pages(ctx context.Context, w *walk, after domain.Instance, limit int) (ended bool, last domain.Instance, err error) {
+	for range limit {
+		size := pageSize
+		if !w.whole {
+			room := b.mem.room(w.lane)
+			if room <= 0 {
+				return true, after, nil
+			}
+			size = min(room+pageSize/5, pageSize) // some of a page may not fit anybody
+		}
+		page, err := b.Queue.Ready(ctx, w.lane, after, size)
+		if err != nil || len(page) == 0 {
+			return true, after, err
+		}
+		p, err := b.decide(ctx, page)
+		if err != nil {
+			return false, after, err
+		}
+		if err := b.carryOut(ctx, p); err != nil {
+			return false, after, err
+		}
+		w.seen += len(page)
+		w.assigned += len(p.assign)
+		after = page[len(page)-1]
+		if len(page) < size {
+			return true, after, nil
+		}
+	}
+	return false, after, nil
+}
+
+// plan is what one page of ready instances comes to.
+type plan struct {
+	assign []domain.Assignment
+	hold   []domain.ID
+	skip   []domain.ID
+	// replace: instance → those that it replaces
+	replace map[domain.ID][]domain.ID
+}
+
 // decide makes the plan for a page.
 func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, error) {
-	specs := make([]domain.JobSpec, len(page))
-	for i, in := range page {
-		spec, err := b.Specs.Spec(ctx, in.JobID, in.Version)
-		if err != nil {
-			return plan{}, fmt.Errorf("reading the definition of %s: %w", in.JobName, err)
-		}
-		specs[i] = spec
+	specs, err := b.specsOf(ctx, page)
+	if err != nil {
+		return plan{}, err
+	}
+	if err := b.refresh(ctx, page, specs); err != nil {
+		return plan{}, err
 	}
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
-	d := decider{m: b.mem, ids: b.IDs, now: b.Mono(), taken: map[string]map[domain.Lane]int{}, messages: map[string]*parcel{},
-		p: plan{replace: map[domain.ID][]domain.ID{}, jobs: map[domain.ID]domain.ID{}}}
-	if !b.mem.fresh {
-		return d.p, nil
-	}
+	d := decider{m: b.mem, ids: b.IDs, chance: b.chance, now: b.Mono(), taken: map[string]map[domain.Lane]int{}, messages: map[string]*parcel{},
+		p: plan{replace: map[domain.ID][]domain.ID{}}}
 	for i, in := range page {
-		d.one(in, specs[i])
+		if specs[i] != nil {
+			d.one(in, *specs[i])
+		}
 	}
 	return d.p, nil
+}
+
+// complainEach is how often the log repeats that a definition cannot be read.
+const complainEach = time.Minute
+
+// specsOf reads the definitions of a page. One that cannot be read is nil and keeps
+// its own instances waiting only; a database that is away is an error.
+func (b *Broker) specsOf(ctx context.Context, page []domain.Instance) ([]*domain.JobSpec, error) {
+	specs := make([]*domain.JobSpec, len(page))
+	for i, in := range page {
+		spec, err := b.Specs.Spec(ctx, in.JobID, in.Version)
+		switch {
+		case err == nil:
+			specs[i] = &spec
+		case ctx.Err() != nil || domain.Is(err, domain.Unavailable):
+			return nil, err
+		case b.Mono().Sub(b.complained[in.JobID]) > complainEach:
+			b.complained[in.JobID] = b.Mono()
+			slog.Error("an instance cannot be assigned: its job's definition cannot be read", "instance", in.ID, "job", in.JobName, "version", in.Version, "error", err)
+		}
+	}
+	return specs, nil
 }
 
 // decider walks one page under the memory's lock.
 type decider struct {
 	m        *memory
 	ids      *domain.IDs
+	chance   *rand.Rand
 	now      time.Time
 	taken    map[string]map[domain.Lane]int // given away on this page
 	messages map[string]*parcel             // target and lane → the message being filled
-	began    map[domain.ID]domain.ID        // job → instance begun on this page
 	p        plan
 }
 
@@ -102,10 +181,16 @@ type parcel struct {
 	n  int
 }
 
-// one decides for one instance: first whether it may start, then where.
+// one decides for one instance: first whether it may start, then where. One that
+// may start and finds no target is the next of its job: others come after it.
 func (d *decider) one(in domain.Instance, spec domain.JobSpec) {
-	if spec.Overlap != domain.OverlapAllow && !d.mayStart(in, spec) {
-		return
+	if spec.Overlap != domain.OverlapAllow {
+		if !d.mayStart(in, spec) {
+			return
+		}
+		if !begun(in) {
+			d.m.next[in.JobID] = in.ID
+		}
 	}
 	t := d.choose(spec, in.Lane)
 	if t == nil {
@@ -113,86 +198,28 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) {
 	}
 	d.take(t, in.Lane)
 	d.p.assign = append(d.p.assign, domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane)})
-	d.p.jobs[in.ID] = in.JobID
-	if spec.Overlap != domain.OverlapAllow {
-		if d.began == nil {
-			d.began = map[domain.ID]domain.ID{}
-		}
-		d.began[in.JobID] = in.ID
-	}
 }
 
-// mayStart applies the overlap policy against what has begun and is unfinished.
-func (d *decider) mayStart(in domain.Instance, spec domain.JobSpec) bool {
-	var inWay []domain.ID
-	for id := range d.m.busy[in.JobID] {
-		if id != in.ID {
-			inWay = append(inWay, id)
-		}
-	}
-	if id, ok := d.began[in.JobID]; ok {
-		inWay = append(inWay, id)
-	}
-	if len(inWay) == 0 {
-		return true
-	}
-	switch spec.Overlap {
-	case domain.OverlapSkip:
-		d.p.skip = append(d.p.skip, in.ID)
-	case domain.OverlapReplace:
-		d.p.replace[in.ID] = inWay
-		d.p.hold = append(d.p.hold, in.ID)
-	default:
-		if d.oneWaits(in) {
-			d.p.skip = append(d.p.skip, in.ID)
-		} else {
-			d.p.hold = append(d.p.hold, in.ID)
-			d.m.held[in.JobID] = append(d.m.held[in.JobID], waiter{in.ID, in.BizDate, in.ReadyAt})
-		}
-	}
-	return false
-}
-
-// oneWaits reports whether another instance of the job and the business date is
-// held already; a backfill and a rerun always wait, and a catch-up is told by its
-// lateness when it was made.
-func (d *decider) oneWaits(in domain.Instance) bool {
-	if in.Trigger == domain.TriggerBackfill || in.RunNo > 1 || in.CreatedAt.Sub(in.Expected) > catchUp {
-		return false
-	}
-	for _, w := range d.m.held[in.JobID] {
-		if w.id != in.ID && w.bizDate == in.BizDate {
-			return true
-		}
-	}
-	return false
-}
-
-// catchUp is how late an instance was made that counts as made good for a missed fire.
-const catchUp = time.Minute
-
-// choose picks a target with room, by score; one that just failed to acknowledge
-// only when there is no other.
+// choose picks a target with room, by score. One that did not acknowledge or
+// refused gets work only when there is no other, and then one attempt at a time
+// until it claims; right after a refusal it gets none. While the registry is away
+// nobody gets any.
 func (d *decider) choose(spec domain.JobSpec, lane domain.Lane) *target {
 	var good, doubtful []*target
 	for _, t := range d.m.targets {
-		if !t.fits(spec) || t.room(lane)-d.taken[t.Name][lane] <= 0 {
-			continue
-		}
-		if t.suspect.After(d.now) {
-			doubtful = append(doubtful, t)
-		} else {
+		switch {
+		case !d.m.fresh || !t.fits(spec) || t.room(lane)-d.taken[t.Name][lane] <= 0 || t.shut.After(d.now):
+		case !t.suspect.After(d.now):
 			good = append(good, t)
+		case t.unacked == 0 && len(d.taken[t.Name]) == 0:
+			doubtful = append(doubtful, t)
 		}
 	}
 	if len(good) == 0 {
 		good = doubtful
 	}
-	return pick(good, random)
+	return pick(good, d.chance)
 }
-
-// random is the chance in pick.
-var random = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 
 func (d *decider) take(t *target, lane domain.Lane) {
 	if d.taken[t.Name] == nil {
@@ -211,63 +238,4 @@ func (d *decider) message(target string, lane domain.Lane) string {
 	}
 	p.n++
 	return p.id
-}
-
-// carryOut commits the plan and sends what was committed.
-func (b *Broker) carryOut(ctx context.Context, p plan) error {
-	if len(p.hold) > 0 {
-		if err := b.Overlaps.Hold(ctx, p.hold, "an earlier instance of the job is unfinished"); err != nil {
-			return err
-		}
-	}
-	if len(p.skip) > 0 {
-		if err := b.Overlaps.Skip(ctx, p.skip, "overlap: an earlier instance of the job is unfinished, and by its policy this one does not wait"); err != nil {
-			return err
-		}
-	}
-	for by, ids := range p.replace {
-		if err := b.Overlaps.Replace(ctx, ids, by); err != nil {
-			return err
-		}
-		b.kills.ring()
-	}
-	if len(p.assign) == 0 {
-		return nil
-	}
-	attempts, err := b.Queue.Dispatch(ctx, p.assign)
-	if err != nil {
-		return err
-	}
-	now := b.Mono()
-	for _, a := range attempts {
-		b.mem.launch(a, p.jobs[a.InstanceID], now)
-	}
-	b.send(ctx, attempts)
-	return nil
-}
-
-// send puts each message on its queue. One that cannot be sent is not lost: its
-// attempts are taken back when no ack comes.
-func (b *Broker) send(ctx context.Context, attempts []domain.Attempt) {
-	type address struct {
-		worker string
-		boot   int64
-		lane   domain.Lane
-	}
-	messages := map[string]*protocol.Message{}
-	to := map[string]address{}
-	for _, a := range attempts {
-		m := messages[a.MessageID]
-		if m == nil {
-			m = &protocol.Message{ID: a.MessageID, Epoch: b.epoch, Sent: time.Now().UnixMilli()}
-			messages[a.MessageID], to[a.MessageID] = m, address{a.Target, a.Boot, a.Lane}
-		}
-		m.IDs = append(m.IDs, int64(a.ID))
-	}
-	for id, m := range messages {
-		at := to[id]
-		if err := b.Sender.Send(ctx, at.worker, at.boot, string(at.lane), *m); err != nil {
-			slog.Warn("a message could not be sent; its attempts are taken back when no ack comes", "worker", at.worker, "lane", at.lane, "attempts", len(m.IDs), "error", err)
-		}
-	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,19 +33,22 @@ type Broker struct {
 	Mono     Clockwork
 	// AckWithin is how long a target has to acknowledge; 0 = 5 s.
 	AckWithin time.Duration
-	// LostAfter is after what silence a worker counts as lost; 0 = 10 s. A job
-	// that waits is settled waitGrace later.
-	LostAfter time.Duration
-
-	mem    *memory
-	epoch  int64
-	active atomic.Bool
-	ready  bell
-	kills  bell
-	wakes  bell
+	mem       *memory
+	epoch     int64
+	active    atomic.Bool
+	ready     bell
+	kills     bell
+	wakes     bell
 	// wheel rings wakes on time for what this process committed; the poll of the
 	// rows finds the rest.
-	wheel *wheel.Wheel[domain.ID]
+	wheel   *wheel.Wheel[domain.ID]
+	figures figures
+
+	// Of the assigning loop alone.
+	chance     *rand.Rand
+	places     map[domain.Lane]place
+	mute       time.Time               // until then nothing is assigned: sending fails
+	complained map[domain.ID]time.Time // job → when the log last said that its definition cannot be read
 }
 
 // bell wakes one waiter; ringing it twice is ringing it once.
@@ -60,11 +66,10 @@ func New(b *Broker) *Broker {
 	b.mem = newMemory()
 	b.ready, b.kills, b.wakes = make(bell, 1), make(bell, 1), make(bell, 1)
 	b.wheel = wheel.New[domain.ID](time.Now())
+	b.chance = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	b.places, b.complained = map[domain.Lane]place{}, map[domain.ID]time.Time{}
 	if b.AckWithin == 0 {
 		b.AckWithin = 5 * time.Second
-	}
-	if b.LostAfter == 0 {
-		b.LostAfter = 10 * time.Second
 	}
 	return b
 }
@@ -74,9 +79,12 @@ func (b *Broker) Active() bool { return b.active.Load() }
 
 // Changed follows committed changes of this process; see instance.Listener.
 func (b *Broker) Changed(changes []domain.Change) {
+	if !b.Active() {
+		return // the memory is built from the rows when a term begins
+	}
 	for _, c := range changes {
 		b.mem.changed(c)
-		if at := c.Instance.WakeAt; !at.IsZero() && b.Active() {
+		if at := c.Instance.WakeAt; !at.IsZero() {
 			_ = b.wheel.Add(c.Instance.ID, at) // beyond the horizon: the poll finds it
 		}
 		if c.Instance.Label == domain.Queued {
@@ -102,13 +110,13 @@ func (b *Broker) Nudge(n protocol.Nudge) {
 // from the rows, works until ctx ends or the epoch is lost, and returns. ctx
 // carries the fence of the epoch.
 func (b *Broker) Term(ctx context.Context, epoch int64) error {
-	b.epoch = epoch
+	b.epoch, b.places, b.mute = epoch, map[domain.Lane]place{}, time.Time{}
 	b.active.Store(true)
 	defer b.active.Store(false)
 	if err := b.load(ctx); err != nil {
 		return fmt.Errorf("take-over: %w", err)
 	}
-	slog.Info("broker took over", "epoch", epoch, "in_flight", len(b.mem.flights))
+	slog.Info("broker took over", "epoch", epoch, "in_flight", b.Stats().InFlight)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.readUplink(ctx) })
 	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
@@ -148,31 +156,26 @@ func (b *Broker) loop(ctx context.Context, name string, every time.Duration, rin
 // load builds the memory from committed rows. The clocks of acks and of loss
 // begin anew.
 func (b *Broker) load(ctx context.Context) error {
-	fresh := newMemory()
 	b.mem.mu.Lock()
-	b.mem.targets, b.mem.flights, b.mem.byInst = fresh.targets, fresh.flights, fresh.byInst
-	b.mem.busy, b.mem.held, b.mem.waitLost, b.mem.fresh = fresh.busy, fresh.held, fresh.waitLost, false
+	b.mem.reset()
 	b.mem.mu.Unlock()
 	for _, st := range []domain.Status{
 		{State: domain.Running, Label: domain.Dispatched}, {State: domain.Running, Label: domain.Executing},
 		{State: domain.Running, Label: domain.Stopping}, {State: domain.Running, Label: domain.Orphan},
 		{State: domain.Running, Label: domain.HeldOverlap}, {State: domain.Retrying, Label: domain.Backoff},
+		{State: domain.Running, Label: domain.Queued}, // of these, what has begun before
 	} {
 		if err := b.loadStatus(ctx, st); err != nil {
 			return err
 		}
 	}
 	b.mem.mu.Lock()
-	defer b.mem.mu.Unlock()
 	boots := map[domain.Boot]bool{}
 	for _, f := range b.mem.flights {
 		boots[domain.Boot{Name: f.target, Boot: f.boot}] = true
 	}
-	list := make([]domain.Boot, 0, len(boots))
-	for at := range boots {
-		list = append(list, at)
-	}
-	b.Fleet.Expect(list)
+	b.mem.mu.Unlock()
+	b.Fleet.Expect(slices.Collect(maps.Keys(boots)))
 	return nil
 }
 
@@ -186,22 +189,40 @@ func (b *Broker) loadStatus(ctx context.Context, st domain.Status) error {
 		ids := make([]domain.ID, 0, len(page))
 		jobs := map[domain.ID]domain.ID{}
 		for _, in := range page {
-			b.mem.changed(domain.Change{Instance: in})
 			if inFlight(in) && in.AttemptID != 0 {
 				ids = append(ids, in.AttemptID)
 				jobs[in.AttemptID] = in.JobID
 			}
+			in.Ver-- // a change tells the ver before it
+			b.mem.changed(domain.Change{Instance: in})
 		}
-		attempts, err := b.Rows.Attempts(ctx, ids)
-		if err != nil {
+		if err := b.adopt(ctx, ids, jobs); err != nil {
 			return err
-		}
-		now := b.Mono()
-		for id, a := range attempts {
-			if a.State == domain.AttemptSent || a.State == domain.AttemptGranted {
-				b.mem.launch(a, jobs[id], now)
-			}
 		}
 		after = page[len(page)-1].ID
 	}
+}
+
+// adopt takes attempts into the memory that are in force by their rows; jobs names
+// the job of each.
+func (b *Broker) adopt(ctx context.Context, ids []domain.ID, jobs map[domain.ID]domain.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	attempts, err := b.Rows.Attempts(ctx, ids)
+	if err != nil {
+		return err
+	}
+	now := b.Mono()
+	for id, a := range attempts {
+		if inForce(a) {
+			b.mem.launch(a, jobs[id], now)
+		}
+	}
+	return nil
+}
+
+// inForce reports whether the attempt may still run or be granted.
+func inForce(a domain.Attempt) bool {
+	return a.State == domain.AttemptSent || a.State == domain.AttemptGranted
 }

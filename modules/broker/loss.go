@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,20 +24,13 @@ func (b *Broker) inspect(ctx context.Context) error {
 	view, err := b.Fleet.Look(ctx)
 	if err != nil {
 		b.away()
-		return err
+		return fmt.Errorf("the registry is away, nothing is assigned and nobody counts as lost: %w", err)
 	}
-	wasAway := b.back()
-	b.mem.view(view)
-	if wasAway {
-		b.ready.ring()
-	}
-	var errs []error
-	for _, gone := range view.Gone {
-		errs = append(errs, b.gone(ctx, gone))
-	}
-	errs = append(errs, b.settleWaiting(ctx), b.compare(ctx, view))
+	b.back()
+	b.mem.view(view, b.Mono())
+	err = errors.Join(b.settleOver(ctx), b.settleWaiting(ctx), b.compare(ctx, view))
 	b.ready.ring()
-	return errors.Join(errs...)
+	return err
 }
 
 // away notes that the registry does not answer: nothing is assigned and no clock
@@ -47,73 +41,119 @@ func (b *Broker) away() {
 	b.mem.fresh = false
 }
 
-// back restarts the clocks of acks when the registry answers again.
-func (b *Broker) back() bool {
+// back lets the clocks of acks and grants begin anew when the registry answers again.
+func (b *Broker) back() {
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
 	if b.mem.fresh {
-		return false
+		return
 	}
 	now := b.Mono()
+	b.mem.restartAcks(now)
 	for _, f := range b.mem.flights {
-		f.sentAt, f.unnamed = now, 0
+		f.unnamed = 0
 		if f.granted {
 			f.grantedAt = now
 		}
 	}
-	return true
 }
 
-// gone settles what a life of a worker held when it ended.
-func (b *Broker) gone(ctx context.Context, at domain.Boot) error {
+// overFor is how long a life that is over is remembered at least: what was on its
+// way to it when it ended is settled too.
+const overFor = time.Minute
+
+// settleOver settles what lives held that are over, until nothing is left of them. A
+// life is told as gone once, so what fails here is tried again.
+func (b *Broker) settleOver(ctx context.Context) error {
 	b.mem.mu.Lock()
-	flights := b.mem.of(at.Name, at.Boot)
+	lives := make(map[domain.Boot]lifeOver, len(b.mem.over))
+	for at, o := range b.mem.over {
+		lives[at] = *o
+	}
 	b.mem.mu.Unlock()
-	note := fmt.Sprintf("worker %s (boot %d) %s", at.Name, at.Boot, at.Reason)
-	if len(flights) > 0 {
-		slog.Warn("worker lost", "worker", at.Name, "boot", at.Boot, "reason", at.Reason, "attempts", len(flights))
+	var errs []error
+	for at, o := range lives {
+		errs = append(errs, b.settleLife(ctx, at, o))
 	}
-	var now []domain.ID
-	for _, f := range flights {
-		waits, err := b.waits(ctx, f)
-		if err != nil {
-			return err
-		}
-		if !waits {
-			now = append(now, f.attempt)
-			continue
-		}
-		b.mem.mu.Lock()
-		if _, ok := b.mem.waitLost[f.attempt]; !ok {
-			b.mem.waitLost[f.attempt] = b.Mono().Add(waitGrace)
-		}
-		b.mem.mu.Unlock()
-	}
-	if err := b.lose(ctx, now, note); err != nil {
+	return errors.Join(errs...)
+}
+
+func (b *Broker) settleLife(ctx context.Context, at domain.Boot, o lifeOver) error {
+	now, wait, err := b.heldBy(ctx, at)
+	if err != nil {
 		return err
 	}
-	if err := b.Fleet.Bury(ctx, at); err != nil {
-		slog.Warn("the queues of a worker that is gone could not be removed", "worker", at.Name, "boot", at.Boot, "error", err)
+	if len(now) > 0 {
+		slog.Warn("worker lost", "worker", at.Name, "boot", at.Boot, "reason", o.reason, "attempts", len(now))
+	}
+	if err := b.lose(ctx, now, fmt.Sprintf("worker %s (boot %d) %s", at.Name, at.Boot, o.reason)); err != nil {
+		return err
+	}
+	b.mem.mu.Lock()
+	known := b.mem.over[at]
+	for _, id := range wait {
+		if _, ok := b.mem.waitLost[id]; !ok && b.mem.flights[id] != nil && known != nil {
+			b.mem.waitLost[id] = b.Mono().Add(waitGrace)
+		}
+	}
+	b.mem.mu.Unlock()
+	if known == nil || len(wait) > 0 {
+		return nil
+	}
+	if !known.buried {
+		if err := b.Fleet.Bury(ctx, at); err != nil {
+			return fmt.Errorf("removing the queues of worker %s (boot %d), which is gone: %w", at.Name, at.Boot, err)
+		}
+		known.buried = true
+	}
+	if b.Mono().Sub(o.since) > overFor {
+		b.mem.mu.Lock()
+		delete(b.mem.over, at)
+		b.mem.mu.Unlock()
 	}
 	return nil
 }
 
-// waits reports whether the job of the attempt is late rather than twice, and a
-// grant was given that may still run.
-func (b *Broker) waits(ctx context.Context, f *flight) (bool, error) {
-	if !f.granted {
-		return false, nil
+// heldBy sorts what is in flight with a life: what is settled now, and what waits
+// because its job is late rather than twice and a grant was given that may still run.
+func (b *Broker) heldBy(ctx context.Context, at domain.Boot) (now, wait []domain.ID, err error) {
+	granted := map[domain.ID]domain.ID{} // instance → attempt
+	b.mem.mu.Lock()
+	for _, f := range b.mem.of(at.Name, at.Boot) {
+		switch _, waits := b.mem.waitLost[f.attempt]; {
+		case waits:
+			wait = append(wait, f.attempt)
+		case f.granted:
+			granted[f.instance] = f.attempt
+		default:
+			now = append(now, f.attempt)
+		}
 	}
-	ins, err := b.Rows.ByIDs(ctx, []domain.ID{f.instance})
+	b.mem.mu.Unlock()
+	if len(granted) == 0 {
+		return now, wait, nil
+	}
+	rows, err := b.Rows.ByIDs(ctx, slices.Collect(maps.Keys(granted)))
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	in, ok := ins[f.instance]
-	if !ok {
-		return false, nil
+	for instance, attempt := range granted {
+		in, ok := rows[instance]
+		if !ok {
+			now = append(now, attempt)
+			continue
+		}
+		spec, err := b.Specs.Spec(ctx, in.JobID, in.Version)
+		if err != nil {
+			return nil, nil, err
+		}
+		if spec.OnWorkerLost == domain.LossWait {
+			wait = append(wait, attempt)
+		} else {
+			now = append(now, attempt)
+		}
 	}
-	spec, err := b.Specs.Spec(ctx, in.JobID, in.Version)
-	return spec.OnWorkerLost == domain.LossWait, err
+	return now, wait, nil
 }
 
 func (b *Broker) lose(ctx context.Context, ids []domain.ID, note string) error {
@@ -124,6 +164,7 @@ func (b *Broker) lose(ctx context.Context, ids []domain.ID, note string) error {
 	if err := b.Judge.Lost(ctx, ids, note); err != nil {
 		return err
 	}
+	b.figures.lost.Add(int64(len(ids)))
 	b.mem.landAll(ids)
 	b.ready.ring()
 	return nil
@@ -179,45 +220,61 @@ func (b *Broker) compare(ctx context.Context, view domain.FleetView) error {
 		}
 	}
 	b.mem.mu.Unlock()
+	errs := []error{b.killStrangers(ctx, strangers)}
 	for at, ids := range unknown {
-		if err := b.lose(ctx, ids, fmt.Sprintf("worker %s (boot %d) does not know of it", at.Name, at.Boot)); err != nil {
-			return err
-		}
+		errs = append(errs, b.lose(ctx, ids, fmt.Sprintf("worker %s (boot %d) does not know of it", at.Name, at.Boot)))
 	}
 	if len(out) > 0 {
-		if err := b.Mail.Post(ctx, out); err != nil {
-			return err
-		}
+		errs = append(errs, b.Mail.Post(ctx, out))
 	}
-	return b.killStrangers(ctx, strangers)
+	return errors.Join(errs...)
 }
 
 // unnamedAfter is how old a grant must be before a heartbeat is expected to name it.
 const unnamedAfter = 2 * time.Second
 
 // killStrangers tells workers to stop attempts that they hold and that were
-// replaced meanwhile.
+// replaced meanwhile. An orphan goes on: nothing has taken its place, and its success
+// would count. What is in force and was unknown to the memory is taken into it.
 func (b *Broker) killStrangers(ctx context.Context, strangers map[domain.ID]domain.Boot) error {
 	if len(strangers) == 0 {
 		return nil
 	}
-	ids := make([]domain.ID, 0, len(strangers))
-	for id := range strangers {
-		ids = append(ids, id)
-	}
-	rows, err := b.Rows.Attempts(ctx, ids)
+	attempts, err := b.Rows.Attempts(ctx, slices.Collect(maps.Keys(strangers)))
 	if err != nil {
 		return err
 	}
+	var owners, adopt []domain.ID
+	for id, a := range attempts {
+		if inForce(a) && a.Target == strangers[id].Name && a.Boot == strangers[id].Boot {
+			adopt = append(adopt, id)
+		}
+		if a.State != domain.AttemptEnded {
+			owners = append(owners, a.InstanceID)
+		}
+	}
+	if len(owners) == 0 {
+		return nil
+	}
+	rows, err := b.Rows.ByIDs(ctx, owners)
+	if err != nil {
+		return err
+	}
+	jobs := map[domain.ID]domain.ID{}
 	var out []Outgoing
 	for id, at := range strangers {
-		a, ok := rows[id]
-		if ok && (a.State == domain.AttemptLost || a.State == domain.AttemptWithdrawn) {
+		a, ok := attempts[id]
+		in := rows[a.InstanceID]
+		jobs[id] = in.JobID
+		orphan := in.Label == domain.Orphan && in.AttemptID == id
+		if ok && (a.State == domain.AttemptLost || a.State == domain.AttemptWithdrawn) && !orphan {
 			out = append(out, Outgoing{at.Name, at.Boot, protocol.Downlink{Kill: &protocol.Kill{Attempt: int64(id), Reason: "another attempt has taken its place"}}})
 		}
 	}
-	if len(out) == 0 {
-		return nil
+	err = b.adopt(ctx, adopt, jobs)
+	if len(out) > 0 {
+		b.figures.kills.Add(int64(len(out)))
+		err = errors.Join(err, b.Mail.Post(ctx, out))
 	}
-	return b.Mail.Post(ctx, out)
+	return err
 }

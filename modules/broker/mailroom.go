@@ -14,6 +14,7 @@ import (
 // it carries must not be lost; its entries are removed only then.
 func (b *Broker) readUplink(ctx context.Context) error {
 	for ctx.Err() == nil {
+		began := b.Mono()
 		letters, err := b.Mail.Read(ctx, mailBatch)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -22,26 +23,11 @@ func (b *Broker) readUplink(ctx context.Context) error {
 			}
 			continue
 		}
-		if len(letters) == 0 {
-			continue
+		if !b.settle(ctx, letters) {
+			return nil
 		}
-		for wait := retryPause; ; wait = min(wait*2, maxPause) {
-			if err = b.handle(ctx, letters); err == nil || ctx.Err() != nil {
-				break
-			}
-			slog.Warn("what workers said could not be applied, once more", "entries", len(letters), "error", err)
-			if !pause(ctx, wait) {
-				return nil
-			}
-		}
-		ids := make([]string, len(letters))
-		for i, l := range letters {
-			ids[i] = l.ID
-		}
-		if ctx.Err() == nil {
-			if err := b.Mail.Remove(ctx, ids); err != nil {
-				slog.Warn("uplink entries could not be removed; they are harmless when they come again", "error", err)
-			}
+		if len(letters) < mailBatch {
+			b.heardAll(began)
 		}
 	}
 	return nil
@@ -53,66 +39,123 @@ const (
 	maxPause   = 2 * time.Second
 )
 
-// handle applies one batch: claims first, since a report follows its claim.
-func (b *Broker) handle(ctx context.Context, letters []Letter) error {
-	var out []Outgoing
-	answers, err := b.claims(ctx, letters)
-	if err != nil {
-		return err
+// settle applies one batch until it is committed, then removes it; false means that
+// ctx ended before.
+func (b *Broker) settle(ctx context.Context, letters []Letter) bool {
+	if len(letters) == 0 {
+		b.figures.lag.Store(0)
+		return ctx.Err() == nil
 	}
-	out = append(out, answers...)
-	var said []protocol.Uplink
-	confirm := map[domain.Boot][]int64{}
+	for wait := retryPause; ; wait = min(wait*2, maxPause) {
+		err := b.handle(ctx, letters)
+		if ctx.Err() != nil {
+			return false
+		}
+		if err == nil {
+			break
+		}
+		slog.Warn("what workers said could not be applied, once more", "entries", len(letters), "error", err)
+		if !pause(ctx, wait) {
+			return false
+		}
+	}
+	if at := letters[0].At; !at.IsZero() {
+		b.figures.lag.Store(int64(max(time.Since(at), 0)))
+	}
+	ids := make([]string, len(letters))
+	for i, l := range letters {
+		ids[i] = l.ID
+	}
+	if err := b.Mail.Remove(ctx, ids); err != nil {
+		slog.Warn("uplink entries could not be removed; they are harmless when they come again", "error", err)
+	}
+	return true
+}
+
+// deafAfter is how long the uplink may stay unread before the clocks of acks begin
+// anew at its return.
+const deafAfter = 2 * time.Second
+
+// heardAll notes that all that was written before the moment has been applied.
+func (b *Broker) heardAll(at time.Time) {
+	b.mem.mu.Lock()
+	defer b.mem.mu.Unlock()
+	if at.Sub(b.mem.heard) > deafAfter {
+		b.mem.restartAcks(at)
+	}
+	b.mem.heard = at
+}
+
+// handle applies one batch: what was handed back first, since nothing of it may be
+// granted any more; then claims, since a report follows its claim; then the rest.
+func (b *Broker) handle(ctx context.Context, letters []Letter) error {
 	for _, l := range letters {
-		u := l.Said
-		if u.Refuse != nil {
-			if err := b.refused(ctx, *u.Refuse); err != nil {
+		if r := l.Said.Refuse; r != nil {
+			if err := b.refused(ctx, l.Said, *r); err != nil {
 				return err
 			}
 		}
-		if len(u.Started) == 0 && len(u.Reports) == 0 {
-			continue
-		}
-		said = append(said, u)
-		at := domain.Boot{Name: u.Worker, Boot: u.Boot}
-		for _, r := range u.Reports {
-			confirm[at] = append(confirm[at], r.Attempt)
-		}
 	}
-	if len(said) > 0 {
-		if err := b.Judge.Apply(ctx, said); err != nil {
-			return err
-		}
+	out, err := b.claims(ctx, letters)
+	if err != nil {
+		return err
 	}
-	for at, ids := range confirm {
-		out = append(out, Outgoing{at.Name, at.Boot, protocol.Downlink{Confirm: ids}})
+	confirms, err := b.reports(ctx, letters)
+	if err != nil {
+		return err
 	}
-	if len(out) == 0 {
+	if out = append(out, confirms...); len(out) == 0 {
 		return nil
 	}
 	if err := b.Mail.Post(ctx, out); err != nil {
 		slog.Warn("answers could not be posted; workers ask again", "error", err)
 	}
-	if len(confirm) > 0 {
+	if len(confirms) > 0 {
 		b.ready.ring() // there is room again
 	}
 	return nil
 }
 
-// claims grants all claims of the batch in one transaction and answers each.
-func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, error) {
-	var all []domain.Claim
+// reports applies starts and outcomes, and says what may be confirmed.
+func (b *Broker) reports(ctx context.Context, letters []Letter) ([]Outgoing, error) {
+	var said []protocol.Uplink
+	var order []domain.Boot
+	confirm := map[domain.Boot][]int64{}
 	for _, l := range letters {
-		if c := l.Said.Claim; c != nil {
-			for _, id := range c.IDs {
-				all = append(all, domain.Claim{Attempt: domain.ID(id), Worker: l.Said.Worker, Boot: l.Said.Boot, Nonce: c.Nonce})
+		u := l.Said
+		if len(u.Started) == 0 && len(u.Reports) == 0 {
+			continue
+		}
+		said = append(said, u)
+		at := domain.Boot{Name: u.Worker, Boot: u.Boot}
+		if confirm[at] == nil && len(u.Reports) > 0 {
+			order = append(order, at)
+		}
+		for _, r := range u.Reports {
+			confirm[at] = append(confirm[at], r.Attempt)
+			if r.Outcome == protocol.OutcomeRefused {
+				b.shut(at)
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(said) == 0 {
 		return nil, nil
 	}
-	tasks, denied, err := b.Judge.Grant(ctx, all)
+	if err := b.Judge.Apply(ctx, said); err != nil {
+		return nil, err
+	}
+	var out []Outgoing
+	for _, at := range order {
+		b.figures.reports.Add(int64(len(confirm[at])))
+		out = append(out, Outgoing{at.Name, at.Boot, protocol.Downlink{Confirm: confirm[at]}})
+	}
+	return out, nil
+}
+
+// claims grants all claims of the batch in one transaction and answers each.
+func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, error) {
+	all, foreign := b.sortClaims(letters)
+	tasks, denied, err := b.grant(ctx, all)
 	if err != nil {
 		return nil, err
 	}
@@ -123,19 +166,101 @@ func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, erro
 			continue
 		}
 		a := protocol.Answer{Message: c.Message, Nonce: c.Nonce}
-		for _, id := range c.IDs {
-			// The same attempt may stand in two claims of one batch: a grant is
-			// for its target alone, so a foreign one is denied above.
-			if t := tasks[domain.ID(id)]; t != nil {
-				a.Grants = append(a.Grants, *t)
-			} else {
-				a.Denied = append(a.Denied, protocol.Deny{Attempt: id, Reason: denied[domain.ID(id)]})
+		complete := true
+		for _, raw := range c.IDs {
+			id := domain.ID(raw)
+			switch why, mine := foreign[claimant{l.Said.Worker, l.Said.Boot, id}], tasks[id]; {
+			case why != "":
+				a.Denied = append(a.Denied, protocol.Deny{Attempt: raw, Reason: why})
+			case mine != nil:
+				a.Grants = append(a.Grants, *mine)
+			case denied[id] != "":
+				a.Denied = append(a.Denied, protocol.Deny{Attempt: raw, Reason: denied[id]})
+			default:
+				complete = false
 			}
 		}
-		out = append(out, Outgoing{l.Said.Worker, l.Said.Boot, protocol.Downlink{Answer: &a}})
+		b.figures.granted.Add(int64(len(a.Grants)))
+		b.figures.denied.Add(int64(len(a.Denied)))
+		if complete || len(a.Grants)+len(a.Denied) > 0 {
+			out = append(out, Outgoing{l.Said.Worker, l.Said.Boot, protocol.Downlink{Answer: &a}})
+		}
 	}
 	b.granted(tasks)
 	return out, nil
+}
+
+// claimant is who claims which attempt.
+type claimant struct {
+	worker  string
+	boot    int64
+	attempt domain.ID
+}
+
+// sortClaims lists the claims to decide, one per attempt, the newest of its target;
+// foreign are those by anybody else, with the reason: a task goes to its target alone.
+func (b *Broker) sortClaims(letters []Letter) ([]domain.Claim, map[claimant]string) {
+	var all []domain.Claim
+	place := map[domain.ID]int{}
+	foreign := map[claimant]string{}
+	b.mem.mu.Lock()
+	defer b.mem.mu.Unlock()
+	for _, l := range letters {
+		c := l.Said.Claim
+		if c == nil {
+			continue
+		}
+		for _, raw := range c.IDs {
+			id := domain.ID(raw)
+			claim := domain.Claim{Attempt: id, Worker: l.Said.Worker, Boot: l.Said.Boot, Nonce: c.Nonce}
+			f := b.mem.flights[id]
+			at, known := place[id]
+			switch {
+			case f != nil && (f.target != claim.Worker || f.boot != claim.Boot),
+				known && (all[at].Worker != claim.Worker || all[at].Boot != claim.Boot):
+				foreign[claimant{claim.Worker, claim.Boot, id}] = "the attempt was sent to somebody else"
+			case known:
+				all[at] = claim
+			default:
+				place[id] = len(all)
+				all = append(all, claim)
+			}
+		}
+	}
+	return all, foreign
+}
+
+// grant has the claims decided together, or one by one when that is rejected: one
+// that cannot be decided stays unanswered, which is no grant, and blocks no other.
+func (b *Broker) grant(ctx context.Context, all []domain.Claim) (map[domain.ID]*protocol.Task, map[domain.ID]string, error) {
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	tasks, denied, err := b.Judge.Grant(ctx, all)
+	if err == nil || transient(ctx, err) {
+		return tasks, denied, err
+	}
+	slog.Warn("a batch of claims was rejected, deciding one by one", "claims", len(all), "error", err)
+	tasks, denied = map[domain.ID]*protocol.Task{}, map[domain.ID]string{}
+	for i, one := range all {
+		t, d, err := b.Judge.Grant(ctx, all[i:i+1])
+		switch {
+		case err == nil && t[one.Attempt] != nil:
+			tasks[one.Attempt] = t[one.Attempt]
+		case err == nil:
+			denied[one.Attempt] = d[one.Attempt]
+		case transient(ctx, err):
+			return nil, nil, err
+		default:
+			slog.Error("a claim could not be decided and stays unanswered", "attempt", one.Attempt, "worker", one.Worker, "error", err)
+		}
+	}
+	return tasks, denied, nil
+}
+
+// transient reports whether the same may succeed when it is tried again.
+func transient(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || domain.Is(err, domain.Unavailable) || domain.Is(err, domain.Conflict)
 }
 
 // granted notes grants and how long sending took.
@@ -144,54 +269,54 @@ func (b *Broker) granted(tasks map[domain.ID]*protocol.Task) {
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
 	for id := range tasks {
-		f := b.mem.flights[id]
-		if f == nil || f.granted {
+		trip, first := b.mem.grant(id, now)
+		if !first {
 			continue
 		}
-		f.granted, f.grantedAt = true, now
-		if t := b.mem.targets[f.target]; t != nil && t.Boot == f.boot {
-			trip := now.Sub(f.sentAt)
-			if t.rtt == 0 {
-				t.rtt = trip
-			} else {
-				t.rtt += (trip - t.rtt) / 8
-			}
+		f := b.mem.flights[id]
+		if t := b.mem.target(f.target, f.boot); t != nil && t.rtt == 0 {
+			t.rtt = trip
+		} else if t != nil {
+			t.rtt += (trip - t.rtt) / 8
 		}
 	}
 }
 
-// refused takes back what a worker handed back before claiming.
-func (b *Broker) refused(ctx context.Context, r protocol.Refuse) error {
-	ids := make([]domain.ID, len(r.IDs))
-	for i, id := range r.IDs {
-		ids[i] = domain.ID(id)
+// refused takes back what a worker handed back before its grant. What was sent to
+// somebody else is not its to hand back.
+func (b *Broker) refused(ctx context.Context, from protocol.Uplink, r protocol.Refuse) error {
+	var ids []domain.ID
+	b.mem.mu.Lock()
+	for _, id := range r.IDs {
+		if f := b.mem.flights[domain.ID(id)]; f != nil && f.target == from.Worker && f.boot == from.Boot {
+			ids = append(ids, domain.ID(id))
+		}
 	}
-	taken, err := b.Queue.Withdraw(ctx, ids, domain.OutcomeRefused, r.Reason)
-	if err != nil {
-		return err
+	b.mem.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
 	}
-	b.suspects(taken)
-	b.mem.landAll(taken)
-	b.ready.ring()
-	return nil
+	b.shut(domain.Boot{Name: from.Worker, Boot: from.Boot})
+	slog.Warn("a worker refused work", "worker", from.Worker, "boot", from.Boot, "attempts", len(ids), "reason", r.Reason)
+	err := b.withdraw(ctx, ids, domain.OutcomeRefused, r.Reason)
+	if err != nil && !transient(ctx, err) {
+		slog.Error("what a worker refused could not be taken back; it is when no ack comes", "worker", from.Worker, "error", err)
+		return nil
+	}
+	return err
 }
 
-// suspects marks the targets of attempts that were not acknowledged or refused:
-// for a while others are preferred.
-func (b *Broker) suspects(attempts []domain.ID) {
-	until := b.Mono().Add(suspicion)
+// shut gives a worker that refused nothing for a while, so that the same is not sent
+// to it again and again.
+func (b *Broker) shut(at domain.Boot) {
+	now := b.Mono()
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
-	for _, id := range attempts {
-		if f := b.mem.flights[id]; f != nil {
-			if t := b.mem.targets[f.target]; t != nil {
-				t.suspect = until
-			}
-		}
+	if t := b.mem.target(at.Name, at.Boot); t != nil {
+		t.shut = now.Add(refusalPause)
+		t.doubt(now)
 	}
 }
-
-const suspicion = 15 * time.Second
 
 // pause waits, unless ctx ends first; then it returns false.
 func pause(ctx context.Context, d time.Duration) bool {

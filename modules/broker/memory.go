@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ type flight struct {
 	target                 string
 	boot                   int64
 	lane                   domain.Lane
-	sentAt                 time.Time // on the broker's clock; moved when the registry returns
+	sentAt                 time.Time // on the broker's clock; moved when registry or uplink return
 	granted                bool
 	grantedAt              time.Time
 	unnamed                int   // heartbeats in a row, since the grant, that did not name it
@@ -22,28 +23,66 @@ type flight struct {
 	killSent               time.Time
 }
 
-// waiter is an instance that was held, or is in the way of others of its job.
+// waiter is an instance that is held.
 type waiter struct {
-	id      domain.ID
-	bizDate domain.BizDate
-	ready   time.Time
+	id       domain.ID
+	bizDate  domain.BizDate
+	expected time.Time
+	backfill bool
+	patient  bool
+	ver      int64 // of the row before it was held
+}
+
+func waiterOf(in domain.Instance) waiter {
+	return waiter{in.ID, in.BizDate, in.Expected, in.Trigger == domain.TriggerBackfill, patient(in), in.Ver}
+}
+
+// compare orders turns: live work before backfill, then by planned time.
+func (w waiter) compare(o waiter) int {
+	if w.backfill != o.backfill {
+		if o.backfill {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(w.expected.Compare(o.expected), cmp.Compare(w.id, o.id))
 }
 
 // memory is what the broker knows without asking. It is a cache: rows decide.
 type memory struct {
-	mu       sync.Mutex
-	fresh    bool // the last look at the registry succeeded
-	targets  map[string]*target
-	flights  map[domain.ID]*flight            // by attempt
-	byInst   map[domain.ID]domain.ID          // instance → attempt in flight
-	busy     map[domain.ID]map[domain.ID]bool // job → instances begun and unfinished
-	held     map[domain.ID][]waiter           // job → held instances, oldest first
-	waitLost map[domain.ID]time.Time          // attempts of lost workers whose job waits: when to settle
+	mu      sync.Mutex
+	fresh   bool      // the last look at the registry succeeded
+	heard   time.Time // up to when all that workers said has been applied
+	targets map[string]*target
+	flights map[domain.ID]*flight   // by attempt
+	byInst  map[domain.ID]domain.ID // instance → attempt in flight
+	// busy: job → instances begun and unfinished → ver before the change that said so
+	busy     map[domain.ID]map[domain.ID]int64
+	held     map[domain.ID][]waiter    // job → held instances in the order of their turns; never empty
+	next     map[domain.ID]domain.ID   // job → the ready instance that starts before all others
+	waitLost map[domain.ID]time.Time   // attempts of lost workers whose job waits: when to settle
+	over     map[domain.Boot]*lifeOver // lives that are over, without the reason in the key
+}
+
+// lifeOver is a life that is over and may still have attempts in flight.
+type lifeOver struct {
+	reason string
+	since  time.Time
+	buried bool
 }
 
 func newMemory() *memory {
-	return &memory{targets: map[string]*target{}, flights: map[domain.ID]*flight{}, byInst: map[domain.ID]domain.ID{},
-		busy: map[domain.ID]map[domain.ID]bool{}, held: map[domain.ID][]waiter{}, waitLost: map[domain.ID]time.Time{}}
+	m := &memory{}
+	m.reset()
+	return m
+}
+
+// reset forgets everything.
+func (m *memory) reset() {
+	m.fresh, m.heard = false, time.Time{}
+	m.targets, m.flights, m.byInst = map[string]*target{}, map[domain.ID]*flight{}, map[domain.ID]domain.ID{}
+	m.busy, m.held, m.next = map[domain.ID]map[domain.ID]int64{}, map[domain.ID][]waiter{}, map[domain.ID]domain.ID{}
+	m.waitLost, m.over = map[domain.ID]time.Time{}, map[domain.Boot]*lifeOver{}
 }
 
 // begun reports whether an instance has begun and not ended, so that it is in the
@@ -58,36 +97,67 @@ func begun(in domain.Instance) bool {
 	return false
 }
 
-// changed follows a committed change of any kind.
+// inFlight reports whether an attempt of the instance is with a target.
+func inFlight(in domain.Instance) bool {
+	return in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Stopping
+}
+
+// changed follows a committed change of any kind; the instance's ver is the one
+// before it. Commits may be heard of out of order: an older one is passed over.
 func (m *memory) changed(c domain.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	in := c.Instance
+	if in.Ver < m.verOf(in.JobID, in.ID) {
+		return
+	}
 	m.free(in.JobID, in.ID)
 	switch {
 	case in.Label == domain.HeldOverlap:
-		m.held[in.JobID] = append(m.held[in.JobID], waiter{in.ID, in.BizDate, in.ReadyAt})
+		m.queue(in.JobID, waiterOf(in))
 	case begun(in):
-		m.occupy(in.JobID, in.ID)
+		m.occupy(in)
+	}
+	switch {
+	case c.Move == domain.MoveUnhold:
+		m.next[in.JobID] = in.ID
+	case in.Label != domain.Queued && m.next[in.JobID] == in.ID:
+		delete(m.next, in.JobID)
 	}
 	if a, ok := m.byInst[in.ID]; ok && !inFlight(in) {
 		m.land(a)
 	}
 }
 
-// inFlight reports whether an attempt of the instance is with a target.
-func inFlight(in domain.Instance) bool {
-	return in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Stopping
-}
-
-func (m *memory) occupy(job, instance domain.ID) {
-	if m.busy[job] == nil {
-		m.busy[job] = map[domain.ID]bool{}
+// verOf is the ver at which the instance came to be known as begun or held; 0 = it
+// is not.
+func (m *memory) verOf(job, instance domain.ID) int64 {
+	if v, ok := m.busy[job][instance]; ok {
+		return v
 	}
-	m.busy[job][instance] = true
+	for _, w := range m.held[job] {
+		if w.id == instance {
+			return w.ver
+		}
+	}
+	return 0
 }
 
-// free forgets the instance as one in the way or held.
+func (m *memory) occupy(in domain.Instance) {
+	if m.busy[in.JobID] == nil {
+		m.busy[in.JobID] = map[domain.ID]int64{}
+	}
+	m.busy[in.JobID][in.ID] = in.Ver
+}
+
+// queue puts a held instance in its place.
+func (m *memory) queue(job domain.ID, w waiter) {
+	m.free(job, w.id)
+	at, _ := slices.BinarySearchFunc(m.held[job], w, waiter.compare)
+	m.held[job] = slices.Insert(m.held[job], at, w)
+}
+
+// free forgets the instance as begun or held.
 func (m *memory) free(job, instance domain.ID) {
 	delete(m.busy[job], instance)
 	if len(m.busy[job]) == 0 {
@@ -99,16 +169,46 @@ func (m *memory) free(job, instance domain.ID) {
 	}
 }
 
+// doubts adds what the memory holds to be in the way of the instance, with its job.
+func (m *memory) doubts(in domain.Instance, to map[domain.ID]domain.ID) {
+	for id := range m.busy[in.JobID] {
+		to[id] = in.JobID
+	}
+	if next := m.next[in.JobID]; next != 0 {
+		to[next] = in.JobID
+	}
+	for i, w := range m.held[in.JobID] {
+		if i == 0 || !w.patient && w.bizDate == in.BizDate {
+			to[w.id] = in.JobID
+		}
+	}
+}
+
+// correct takes over from a row that the instance is in nobody's way any more. It
+// never adds: a row that was read before a change would bring back what is over.
+func (m *memory) correct(job, id domain.ID, in domain.Instance, exists bool) {
+	if exists && in.Ver <= m.verOf(job, id) {
+		return
+	}
+	if !exists || !begun(in) && in.Label != domain.HeldOverlap {
+		m.free(job, id)
+	}
+	if m.next[job] == id && (!exists || in.Label != domain.Queued) {
+		delete(m.next, job)
+	}
+}
+
 // launch notes an attempt as sent.
 func (m *memory) launch(a domain.Attempt, job domain.ID, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.land(a.ID)
 	f := &flight{attempt: a.ID, instance: a.InstanceID, job: job, target: a.Target, boot: a.Boot, lane: a.Lane, sentAt: now,
 		granted: a.State == domain.AttemptGranted, grantedAt: now}
 	m.flights[a.ID] = f
 	m.byInst[a.InstanceID] = a.ID
-	if t := m.targets[a.Target]; t != nil && t.Boot == a.Boot {
-		t.live[a.Lane]++
+	if t := m.target(f.target, f.boot); t != nil {
+		t.add(f, 1)
 	}
 }
 
@@ -119,11 +219,21 @@ func (m *memory) land(attempt domain.ID) {
 		return
 	}
 	delete(m.flights, attempt)
-	delete(m.byInst, f.instance)
-	delete(m.waitLost, attempt)
-	if t := m.targets[f.target]; t != nil && t.Boot == f.boot {
-		t.live[f.lane]--
+	if m.byInst[f.instance] == attempt {
+		delete(m.byInst, f.instance)
 	}
+	delete(m.waitLost, attempt)
+	if t := m.target(f.target, f.boot); t != nil {
+		t.add(f, -1)
+	}
+}
+
+// target is the worker with this life; nil if there is none.
+func (m *memory) target(name string, boot int64) *target {
+	if t := m.targets[name]; t != nil && t.Boot == boot {
+		return t
+	}
+	return nil
 }
 
 // landAll is land for attempts that others may have ended, under the lock.
@@ -136,19 +246,21 @@ func (m *memory) landAll(attempts []domain.ID) {
 }
 
 // view takes over a look at the fleet.
-func (m *memory) view(v domain.FleetView) {
+func (m *memory) view(v domain.FleetView, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fresh = true
+	for _, gone := range v.Gone {
+		m.over[domain.Boot{Name: gone.Name, Boot: gone.Boot}] = &lifeOver{reason: gone.Reason, since: now}
+	}
 	next := make(map[string]*target, len(v.Workers))
 	for _, w := range v.Workers {
-		t := m.targets[w.Name]
-		if t == nil || t.Boot != w.Boot {
+		delete(m.over, domain.Boot{Name: w.Name, Boot: w.Boot}) // it is back
+		t := m.target(w.Name, w.Boot)
+		if t == nil {
 			t = &target{live: map[domain.Lane]int{}}
-			for _, f := range m.flights {
-				if f.target == w.Name && f.boot == w.Boot {
-					t.live[f.lane]++
-				}
+			for _, f := range m.of(w.Name, w.Boot) {
+				t.add(f, 1)
 			}
 		}
 		t.Worker = w
@@ -157,14 +269,14 @@ func (m *memory) view(v domain.FleetView) {
 	m.targets = next
 }
 
-// room is how much the available targets of a lane can be sent in all; 0 while the
-// registry is away.
+// room is how much the targets of a lane that take work can be sent in all; 0 while
+// the registry is away.
 func (m *memory) room(lane domain.Lane) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum := 0
 	for _, t := range m.targets {
-		if m.fresh && t.State == domain.WorkerAvailable && !t.Drain {
+		if m.fresh && t.takes() {
 			sum += max(t.room(lane), 0)
 		}
 	}
@@ -180,4 +292,28 @@ func (m *memory) of(name string, boot int64) []*flight {
 		}
 	}
 	return out
+}
+
+// grant notes that an attempt has its grant; it returns how long that took since
+// its sending, false if it is unknown or was granted before.
+func (m *memory) grant(attempt domain.ID, now time.Time) (time.Duration, bool) {
+	f := m.flights[attempt]
+	if f == nil || f.granted {
+		return 0, false
+	}
+	if t := m.target(f.target, f.boot); t != nil {
+		t.unacked--
+		t.trust()
+	}
+	f.granted, f.grantedAt = true, now
+	return now.Sub(f.sentAt), true
+}
+
+// restartAcks lets the clocks of acks begin anew.
+func (m *memory) restartAcks(now time.Time) {
+	for _, f := range m.flights {
+		if !f.granted && f.sentAt.Before(now) {
+			f.sentAt = now
+		}
+	}
 }

@@ -50,16 +50,19 @@ type Specs interface {
 	Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error)
 }
 
-// Letter is one uplink entry with the name under which it is removed.
+// Letter is one uplink entry with the name under which it is removed. At is when it
+// was written, zero if that is unknown.
 type Letter struct {
 	ID   string
+	At   time.Time
 	Said protocol.Uplink
 }
 
 // Mail is the streams between the workers and the active broker.
 type Mail interface {
-	// Read waits at most a short while for entries; damaged ones it has dropped.
-	// Entries read and not removed come again to the broker that follows.
+	// Read waits at most a short while for entries, less than a second; damaged ones it
+	// has dropped. Fewer than limit means that there were no more. Entries read and not
+	// removed come again to the broker that follows.
 	Read(ctx context.Context, limit int) ([]Letter, error)
 	Remove(ctx context.Context, ids []string) error
 	// Post puts entries into inboxes.
@@ -80,8 +83,9 @@ type Sender interface {
 
 // Fleet is the registry of workers.
 type Fleet interface {
-	// Look reads the heartbeats. An error means that the registry is away: nobody
-	// is declared lost for it, and the clocks of loss begin anew at its return.
+	// Look reads the heartbeats. An error means that the registry is away and nothing
+	// else: nobody is declared lost for it, and the clocks of loss begin anew at its
+	// return. A life is told as gone once.
 	Look(ctx context.Context) (domain.FleetView, error)
 	// Expect names lives that hold attempts, so that one never seen is missed too.
 	Expect(boots []domain.Boot)

@@ -18,14 +18,48 @@ const (
 type target struct {
 	domain.Worker
 	live    map[domain.Lane]int // sent − ended
+	unacked int                 // of these, sent and not claimed
 	rtt     time.Duration       // from sending to claim, smoothed
-	suspect time.Time           // until then others are preferred: it did not acknowledge
+	suspect time.Time           // until then others are preferred: it did not acknowledge, or refused
+	doubts  int                 // how often in a row that was so
+	shut    time.Time           // until then it gets nothing: it has just refused
 }
+
+// add counts a flight in (1) or out (−1).
+func (t *target) add(f *flight, n int) {
+	t.live[f.lane] += n
+	if !f.granted {
+		t.unacked += n
+	}
+}
+
+// The bounds of how long a target is under suspicion, doubled each time in a row, and
+// for how long one that refused gets nothing.
+const (
+	suspicion    = 15 * time.Second
+	maxSuspicion = 5 * time.Minute
+	refusalPause = 5 * time.Second
+)
+
+// doubt puts the target under suspicion, once for all that fell due together.
+func (t *target) doubt(now time.Time) {
+	if t.suspect.Sub(now) > suspicion-time.Second {
+		return
+	}
+	t.suspect = now.Add(min(suspicion<<min(t.doubts, 8), maxSuspicion))
+	t.doubts++
+}
+
+// trust ends the suspicion: it has claimed.
+func (t *target) trust() { t.suspect, t.doubts = time.Time{}, 0 }
+
+// takes reports whether the target wants work at all.
+func (t *target) takes() bool { return t.State == domain.WorkerAvailable && !t.Drain }
 
 // fits reports whether the target may run the job: it has the type and every tag
 // that the job demands, and takes work.
 func (t *target) fits(spec domain.JobSpec) bool {
-	if t.State != domain.WorkerAvailable || t.Drain || !slices.Contains(t.Types, spec.Exec.Type) {
+	if !t.takes() || !slices.Contains(t.Types, spec.Exec.Type) {
 		return false
 	}
 	for _, tag := range spec.Tags {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,8 +12,12 @@ import (
 )
 
 // sweep runs what time alone moves: wake times, acks that did not come, held
-// instances whose way is free.
+// instances whose way is free. Each is done whatever becomes of the others.
 func (b *Broker) sweep(ctx context.Context) error {
+	return errors.Join(b.wake(ctx), b.withdrawUnacked(ctx), b.freeHeld(ctx))
+}
+
+func (b *Broker) wake(ctx context.Context) error {
 	for {
 		n, err := b.Clock.Wake(ctx, pageSize)
 		if err != nil {
@@ -22,24 +27,20 @@ func (b *Broker) sweep(ctx context.Context) error {
 			b.ready.ring()
 		}
 		if n < pageSize {
-			break
+			return nil
 		}
 	}
-	if err := b.withdrawUnacked(ctx); err != nil {
-		return err
-	}
-	return b.freeHeld(ctx)
 }
 
 // withdrawUnacked takes back what no target has claimed in time. The clock runs
-// only while the registry answers.
+// only while the registry answers, and only up to the moment to which all that
+// workers said has been heard: a claim that waits to be read has arrived.
 func (b *Broker) withdrawUnacked(ctx context.Context) error {
-	now := b.Mono()
 	var late []domain.ID
 	b.mem.mu.Lock()
 	if b.mem.fresh {
 		for _, f := range b.mem.flights {
-			if !f.granted && now.Sub(f.sentAt) > b.AckWithin {
+			if !f.granted && b.mem.heard.Sub(f.sentAt) > b.AckWithin {
 				late = append(late, f.attempt)
 			}
 		}
@@ -48,62 +49,54 @@ func (b *Broker) withdrawUnacked(ctx context.Context) error {
 	if len(late) == 0 {
 		return nil
 	}
-	slices.Sort(late)
-	taken, err := b.Queue.Withdraw(ctx, late, domain.OutcomeNoAck, fmt.Sprintf("no ack within %s", b.AckWithin))
+	b.suspect(late)
+	return b.withdraw(ctx, late, domain.OutcomeNoAck, fmt.Sprintf("no ack within %s", b.AckWithin))
+}
+
+// withdraw takes attempts back. What another process has taken back before, or has
+// been granted, is corrected in the memory by the rows.
+func (b *Broker) withdraw(ctx context.Context, ids []domain.ID, outcome domain.Outcome, note string) error {
+	slices.Sort(ids)
+	taken, err := b.Queue.Withdraw(ctx, ids, outcome, note)
 	if err != nil {
 		return err
 	}
-	b.suspects(late)
+	b.figures.withdrawn.Add(int64(len(taken)))
 	b.mem.landAll(taken)
 	b.ready.ring()
+	if len(taken) == len(ids) {
+		return nil
+	}
+	rows, err := b.Rows.Attempts(ctx, ids)
+	if err != nil {
+		return err
+	}
+	b.mem.mu.Lock()
+	defer b.mem.mu.Unlock()
+	for _, id := range ids {
+		switch a, ok := rows[id]; {
+		case !ok || !inForce(a):
+			b.mem.land(id)
+		case a.State == domain.AttemptGranted:
+			b.mem.grant(id, b.Mono())
+		}
+	}
 	return nil
 }
 
-// freeHeld makes ready, for each job with held instances, the oldest one when
-// nothing is in its way any more. What others may have ended is read again.
-func (b *Broker) freeHeld(ctx context.Context) error {
+// suspect marks the targets of attempts that were not acknowledged: for a while
+// others are preferred.
+func (b *Broker) suspect(attempts []domain.ID) {
+	now := b.Mono()
 	b.mem.mu.Lock()
-	var blockers, heads []domain.ID
-	for job, held := range b.mem.held {
-		if len(held) == 0 {
-			continue
-		}
-		heads = append(heads, held[0].id)
-		for id := range b.mem.busy[job] {
-			blockers = append(blockers, id)
-		}
-	}
-	b.mem.mu.Unlock()
-	if len(heads) == 0 {
-		return nil
-	}
-	rows, err := b.Rows.ByIDs(ctx, append(blockers, heads...))
-	if err != nil {
-		return err
-	}
-	var free []domain.ID
-	b.mem.mu.Lock()
-	for job, held := range b.mem.held {
-		for id := range b.mem.busy[job] {
-			if in, ok := rows[id]; ok && !begun(in) {
-				b.mem.free(job, id)
+	defer b.mem.mu.Unlock()
+	for _, id := range attempts {
+		if f := b.mem.flights[id]; f != nil {
+			if t := b.mem.target(f.target, f.boot); t != nil {
+				t.doubt(now)
 			}
 		}
-		for _, w := range held {
-			if in, ok := rows[w.id]; ok && in.Label != domain.HeldOverlap {
-				b.mem.free(job, w.id)
-			}
-		}
-		if len(b.mem.busy[job]) == 0 && len(b.mem.held[job]) > 0 {
-			free = append(free, b.mem.held[job][0].id)
-		}
 	}
-	b.mem.mu.Unlock()
-	if len(free) == 0 {
-		return nil
-	}
-	slices.Sort(free)
-	return b.Overlaps.Unhold(ctx, free, "the instance before it ended")
 }
 
 // tellKills tells workers which attempts to stop, again and again until each has
@@ -117,7 +110,11 @@ func (b *Broker) tellKills(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, b.killsOf(page)...)
+		more, unknown, jobs := b.killsOf(page)
+		out = append(out, more...)
+		if err := b.adopt(ctx, unknown, jobs); err != nil { // told next time
+			return err
+		}
 		if len(page) < pageSize {
 			break
 		}
@@ -131,18 +128,23 @@ func (b *Broker) tellKills(ctx context.Context) error {
 
 const killAgain = 2 * time.Second
 
-func (b *Broker) killsOf(page []domain.Instance) []Outgoing {
+// killsOf is what to tell about a page of stopping instances; unknown are attempts
+// that the memory does not have, with their jobs.
+func (b *Broker) killsOf(page []domain.Instance) (out []Outgoing, unknown []domain.ID, jobs map[domain.ID]domain.ID) {
 	now := b.Mono()
+	jobs = map[domain.ID]domain.ID{}
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
-	var out []Outgoing
 	for _, in := range page {
 		f := b.mem.flights[in.AttemptID]
-		if f == nil || now.Sub(f.killSent) < killAgain {
-			continue
+		switch {
+		case f == nil:
+			unknown = append(unknown, in.AttemptID)
+			jobs[in.AttemptID] = in.JobID
+		case now.Sub(f.killSent) >= killAgain:
+			f.killSent = now
+			out = append(out, Outgoing{f.target, f.boot, protocol.Downlink{Kill: &protocol.Kill{Attempt: int64(f.attempt), Reason: "killed"}}})
 		}
-		f.killSent = now
-		out = append(out, Outgoing{f.target, f.boot, protocol.Downlink{Kill: &protocol.Kill{Attempt: int64(f.attempt), Reason: "killed"}}})
 	}
-	return out
+	return out, unknown, jobs
 }
