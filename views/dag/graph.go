@@ -26,8 +26,8 @@ func num(v float64) string {
 func (d drawing) box() string { return "0 0 " + num(d.width) + " " + num(d.height) }
 
 // path bends a route softly through its points. An edge that closes a circle
-// goes back in one wide bow.
-func (r route) path() string {
+// goes back in one wide bow that reaches down to the given depth.
+func (r route) path(depth float64) string {
 	p := r.points
 	var b strings.Builder
 	fmt.Fprintf(&b, "M%s %s", num(p[0][0]), num(p[0][1]))
@@ -35,7 +35,7 @@ func (r route) path() string {
 		from, to := p[i-1], p[i]
 		mid := (from[0] + to[0]) / 2
 		if to[0] < from[0] {
-			fmt.Fprintf(&b, "C%s %s %s %s %s %s", num(from[0]+60), num(from[1]+60), num(to[0]-60), num(to[1]+60), num(to[0]), num(to[1]))
+			fmt.Fprintf(&b, "C%s %s %s %s %s %s", num(from[0]+90), num(bow(from[1], depth)), num(to[0]-90), num(bow(to[1], depth)), num(to[0]), num(to[1]))
 			continue
 		}
 		if from[1] == to[1] {
@@ -46,6 +46,9 @@ func (r route) path() string {
 	}
 	return b.String()
 }
+
+// bow is where a curve from y must be pulled to so that its deepest point is at depth.
+func bow(y, depth float64) float64 { return y + (depth-y)/0.75 }
 
 // edgeState is the colour of an edge: that of what it waits for.
 func edgeState(d drawing, e Edge) string {

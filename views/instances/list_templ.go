@@ -1086,8 +1086,8 @@ func row(r Row) templ.Component {
 
 // short is the beginning of a trace id: enough to tell rows apart.
 func short(trace string) string {
-	if len(trace) > 13 {
-		return trace[:13]
+	if len(trace) > 8 {
+		return trace[:8]
 	}
 	return trace
 }
