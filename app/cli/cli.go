@@ -146,8 +146,11 @@ func (p *process) do(f func(ctx context.Context, args []string) error) func(*cob
 	return func(cmd *cobra.Command, args []string) error {
 		err := f(cmd.Context(), args)
 		var own *failure
-		if err == nil || errors.As(err, &own) {
+		switch {
+		case err == nil || errors.As(err, &own):
 			return err
+		case cmd.Context().Err() != nil:
+			err = errors.New("interrupted; what was asked of the server stands")
 		}
 		return &failure{code: exitFailed, err: err}
 	}

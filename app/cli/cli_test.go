@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -200,6 +202,21 @@ func TestTriggerWaitsThroughAnOutage(t *testing.T) {
 	}
 	if got := a.ax(t, "trigger", "hello", "--wait", "--json"); got.code != 0 {
 		t.Error(got)
+	}
+}
+
+func TestAnInterruptIsNoFault(t *testing.T) {
+	a := newAPI(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","traceId":"t","state":"running"}`)
+	a.special["GET /api/v1/instances/7"] = func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"id":"7","state":"running"}`)
+		cancel()
+	}
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"trigger", "hello", "--wait"}, world(map[string]string{"AX_URL": a.url, "AX_TOKEN": token}, "", &out, &errs))
+	if code != exitFailed || !strings.Contains(errs.String(), "ax: interrupted") || !strings.Contains(out.String(), "instance 7") {
+		t.Errorf("exit %d\n%s\n%s", code, out.String(), errs.String())
 	}
 }
 

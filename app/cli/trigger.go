@@ -136,7 +136,7 @@ func (p *process) await(ctx context.Context, c *client.Client, id string, limit 
 			return err
 		}
 		if err := rest(ctx, look); err != nil {
-			return fmt.Errorf("stopped waiting for instance %s; it goes on", id)
+			return err
 		}
 		look = min(look*3/2, lastLook)
 	}

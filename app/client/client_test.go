@@ -65,7 +65,9 @@ func TestTheTokenGoesNowhereElse(t *testing.T) {
 	leaked := false
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked = true }))
 	defer other.Close()
-	c, _ := served(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect) })
+	c, _ := served(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
 	if _, err := c.Get(t.Context(), "/x", nil); err == nil || leaked {
 		t.Errorf("a redirect was followed: error %v", err)
 	}
