@@ -146,7 +146,9 @@ func TestLoopHearsANudge(t *testing.T) {
 
 func TestLoopRunsOnTheDatabasesClock(t *testing.T) {
 	inLoop(t, func(t *testing.T, r *rows, l *loop) {
+		r.mu.Lock()
 		r.ahead = 800 * time.Millisecond
+		r.mu.Unlock()
 		time.Sleep(3 * time.Second)
 		at := time.Now().Add(5 * time.Second) // by the database
 		r.put(1, at)
