@@ -86,8 +86,8 @@ func setHeaders(h http.Header, sc *scope) {
 
 func (r *Router) log(c echo.Context, sc *scope, began time.Time) {
 	level := slog.LevelInfo
-	if sc.route.Bare {
-		level = slog.LevelDebug
+	if sc.route.Bare || !unsafeMethod(c.Request().Method) && c.Response().Status < http.StatusBadRequest {
+		level = slog.LevelDebug // what only looked and was answered
 	}
 	r.o.Log.Log(c.Request().Context(), level, "http",
 		"method", c.Request().Method, "path", c.Request().URL.Path, "route", sc.route.Path, "status", c.Response().Status,
