@@ -24,20 +24,23 @@ func (h *Handlers) graph(c echo.Context) error {
 	if !httpx.Visible(ctx, domain.ActJobWrite).Empty() {
 		p.NewJob = ui.Action{URL: "/jobs/new"}
 	}
-	date, status := domain.BizDateOf(h.Now(), h.Reader.Zone), http.StatusOK
+	date, status, asked := domain.BizDateOf(h.Now(), h.Reader.Zone), http.StatusOK, false
 	if text := c.QueryParam("biz_date"); text != "" {
 		given, err := domain.ParseBizDate(text)
 		if err != nil {
 			p.Error, status = i18n.T(ctx, "dag.no_date", "text", text), http.StatusUnprocessableEntity
 		} else {
-			date = given
+			date, asked = given, true
 		}
 	}
-	p.BizDate = date.String()
 	g, err := h.Reader.Graph(ctx, date, httpx.Visible(ctx, domain.ActJobRead))
+	if err == nil && !asked {
+		date, g, err = h.lastRun(ctx, date, g)
+	}
 	if err != nil {
 		return err
 	}
+	p.BizDate = date.String()
 	for _, j := range g.Jobs {
 		p.JobNames = append(p.JobNames, j.Key.String())
 	}
@@ -49,6 +52,25 @@ func (h *Handlers) graph(c echo.Context) error {
 	draw(&p, shown)
 	selectNode(ctx, &p, g, c.QueryParam("node"))
 	return httpx.Render(c, status, view.Graph(p))
+}
+
+// lookBack is how many days a page that was asked for no date looks back.
+const lookBack = 7
+
+// lastRun is today's graph, or that of the last date in the days before on which
+// anything in it ran: an empty picture tells nobody anything.
+func (h *Handlers) lastRun(ctx context.Context, today domain.BizDate, g board.Graph) (domain.BizDate, board.Graph, error) {
+	for back := 1; len(g.Days) == 0 && back <= lookBack; back++ {
+		date := today.AddDays(-back)
+		before, err := h.Reader.Graph(ctx, date, httpx.Visible(ctx, domain.ActJobRead))
+		if err != nil {
+			return today, g, err
+		}
+		if len(before.Days) > 0 {
+			return date, before, nil
+		}
+	}
+	return today, g, nil
 }
 
 // draw makes nodes and edges of a graph.
