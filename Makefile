@@ -42,7 +42,7 @@ assets: ## static/ again from the pinned front-end packages
 	$(GO) run -buildvcs=false ./static/build
 
 shots: ## screenshots of the pages in both languages into e2e/shots
-	AX_TEST_SHOTS=$(CURDIR)/e2e/shots $(GO) test -buildvcs=false -count=1 ./e2e/browser/...
+	AX_SHOTS=1 $(GO) test -buildvcs=false -count=1 ./e2e/browser/...
 
 rootfs-proof: ## the image's layout as an ordinary user on a read-only Debian (needs root and debootstrap)
 	./e2e/setup/rootfs-proof.sh
