@@ -41,7 +41,7 @@ func TestTheMostUrgentLaneGoesFirstAndLiveWorkBeforeBackfill(t *testing.T) {
 }
 
 func TestWhatNobodyCanRunHidesNothing(t *testing.T) {
-	for _, n := range []int{1000, 12_000} {
+	for _, n := range []int{1000, 10_500} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				exotic, plain := w.job(domain.JobSpec{Exec: domain.Exec{Type: "cobol"}}), w.job(domain.JobSpec{})

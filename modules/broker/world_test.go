@@ -23,6 +23,7 @@ type world struct {
 	b  *Broker
 	mu sync.Mutex
 
+	ids      *domain.IDs
 	last     domain.ID
 	ins      map[domain.ID]domain.Instance
 	attempts map[domain.ID]domain.Attempt
@@ -61,6 +62,10 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, ins: map[domain.ID]domain.Instance{}, attempts: map[domain.ID]domain.Attempt{}, specs: map[domain.ID]domain.JobSpec{},
 			bad: map[domain.ID]error{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000}
+		var err error
+		if w.ids, err = domain.NewIDs(1, time.Now); err != nil {
+			t.Fatal(err)
+		}
 		w.b = w.broker()
 		w.b.active.Store(true)
 		fn(t, w)
@@ -68,11 +73,7 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 }
 
 func (w *world) broker() *Broker {
-	ids, err := domain.NewIDs(1, time.Now)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return New(&Broker{Queue: w, Judge: w, Overlaps: w, Clock: w, Rows: w, Specs: w, Mail: w, Sender: w, Fleet: w, IDs: ids, Mono: time.Now})
+	return New(&Broker{Queue: w, Judge: w, Overlaps: w, Clock: w, Rows: w, Specs: w, Mail: w, Sender: w, Fleet: w, IDs: w.ids, Mono: time.Now})
 }
 
 // job makes a definition; spec may be zero.
@@ -110,7 +111,9 @@ func date(s string) domain.BizDate {
 	return d
 }
 
-func on(day string) func(*domain.Instance) { return func(in *domain.Instance) { in.BizDate = date(day) } }
+func on(day string) func(*domain.Instance) {
+	return func(in *domain.Instance) { in.BizDate = date(day) }
+}
 
 func backfill(in *domain.Instance) { in.Trigger = domain.TriggerBackfill }
 
@@ -124,7 +127,12 @@ func late(d time.Duration) func(*domain.Instance) {
 }
 
 func label(l domain.Label) func(*domain.Instance) {
-	return func(in *domain.Instance) { in.Label = l }
+	return func(in *domain.Instance) {
+		in.Label = l
+		if l == domain.Backoff {
+			in.State = domain.Retrying
+		}
+	}
 }
 
 // worker is there, with as many threads in each lane, and was looked at.
@@ -276,23 +284,32 @@ func to(in domain.Instance, state domain.State, l domain.Label) domain.Instance 
 func (w *world) Ready(_ context.Context, l domain.Lane, after domain.Instance, limit int) ([]domain.Instance, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	order := func(a, b domain.Instance) int {
-		rank := func(in domain.Instance) int {
-			if in.Trigger == domain.TriggerBackfill {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.ReadyAt.Compare(b.ReadyAt), cmp.Compare(a.ID, b.ID))
+	type key struct {
+		rank int
+		at   time.Time
+		id   domain.ID
 	}
-	var out []domain.Instance
+	keyOf := func(in domain.Instance) key {
+		if in.Trigger == domain.TriggerBackfill {
+			return key{1, in.ReadyAt, in.ID}
+		}
+		return key{0, in.ReadyAt, in.ID}
+	}
+	order := func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), a.at.Compare(b.at), cmp.Compare(a.id, b.id))
+	}
+	var keys []key
 	for _, in := range w.ins {
-		if in.Label == domain.Queued && in.Lane == l && (after.ID == 0 || order(in, after) > 0) {
-			out = append(out, in)
+		if in.Label == domain.Queued && in.Lane == l && (after.ID == 0 || order(keyOf(in), keyOf(after)) > 0) {
+			keys = append(keys, keyOf(in))
 		}
 	}
-	slices.SortFunc(out, order)
-	return out[:min(len(out), limit)], w.away
+	slices.SortFunc(keys, order)
+	var out []domain.Instance
+	for _, k := range keys[:min(len(keys), limit)] {
+		out = append(out, w.ins[k.id])
+	}
+	return out, w.away
 }
 
 // Dispatch commits attempts.

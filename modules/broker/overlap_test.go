@@ -1,0 +1,309 @@
+package broker
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// What becomes of a ready instance: it starts, waits (hold), is dropped (skip), or
+// waits and ends what is in its way (replace).
+func TestOverlapDecisions(t *testing.T) {
+	const today, tomorrow = "2026-03-08", "2026-03-09"
+	type with = func(*domain.Instance)
+	for _, c := range []struct {
+		name   string
+		policy domain.Overlap
+		before []with // instances of the job that stand already
+		fire   []with
+		want   string
+	}{
+		{"queue, nothing there", domain.OverlapQueue, nil, nil, "start"},
+		{"queue, one runs", domain.OverlapQueue, []with{label(domain.Executing)}, nil, "hold"},
+		{"queue, one is an orphan", domain.OverlapQueue, []with{label(domain.Orphan)}, nil, "hold"},
+		{"queue, one waits for its retry", domain.OverlapQueue, []with{label(domain.Backoff)}, nil, "hold"},
+		{"queue, one was killed and has not ended", domain.OverlapQueue, []with{label(domain.Stopping)}, nil, "hold"},
+		{"queue, one waits for dependencies", domain.OverlapQueue, []with{label(domain.WaitingDeps)}, nil, "start"},
+		{"queue, one runs and one waits", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, nil, "skip"},
+		{"queue, another day waits", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{on(tomorrow)}, "hold"},
+		{"queue, the same day waits as backfill", domain.OverlapQueue, []with{label(domain.Executing), both(label(domain.HeldOverlap), backfill)}, nil, "hold"},
+		{"queue, backfill", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{backfill}, "hold"},
+		{"queue, rerun", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{rerun}, "hold"},
+		{"queue, catch-up", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{late(2 * time.Minute)}, "hold"},
+		{"queue, late but not missed", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{late(50 * time.Second)}, "skip"},
+		{"queue, earlier turns go first", domain.OverlapQueue, []with{both(label(domain.HeldOverlap), late(time.Hour))}, []with{on(tomorrow)}, "hold"},
+		{"queue, live goes before waiting backfill", domain.OverlapQueue, []with{both(label(domain.HeldOverlap), backfill)}, nil, "start"},
+		{"queue, its own retry", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{tried}, "start"},
+		{"skip, one runs", domain.OverlapSkip, []with{label(domain.Executing)}, nil, "skip"},
+		{"skip, one runs, another day", domain.OverlapSkip, []with{label(domain.Executing)}, []with{on(tomorrow)}, "skip"},
+		{"skip, nothing there", domain.OverlapSkip, nil, nil, "start"},
+		{"skip, backfill", domain.OverlapSkip, []with{label(domain.Executing)}, []with{backfill}, "hold"},
+		{"skip, catch-up", domain.OverlapSkip, []with{label(domain.Executing)}, []with{late(time.Hour)}, "hold"},
+		{"skip, its own retry", domain.OverlapSkip, []with{label(domain.Executing)}, []with{tried}, "start"},
+		{"replace, one runs", domain.OverlapReplace, []with{label(domain.Executing)}, nil, "replace 1"},
+		{"replace, one runs and one waits", domain.OverlapReplace, []with{label(domain.Executing), label(domain.HeldOverlap)}, nil, "replace 2"},
+		{"replace, a backfill waits", domain.OverlapReplace, []with{label(domain.Executing), both(label(domain.HeldOverlap), backfill)}, nil, "replace 1"},
+		{"replace, rerun", domain.OverlapReplace, []with{label(domain.Executing)}, []with{rerun}, "hold"},
+		{"allow, one runs", domain.OverlapAllow, []with{label(domain.Executing), label(domain.Executing)}, nil, "start"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				job := w.job(domain.JobSpec{Overlap: c.policy})
+				for _, f := range c.before {
+					w.ready(job, on(today), f)
+				}
+				if err := w.b.load(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				w.worker("w", 4)
+				id := w.ready(job, c.fire...)
+				p, err := w.b.decide(t.Context(), []domain.Instance{w.ins[id]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := verdictOf(p, id); got != c.want {
+					t.Fatalf("%s, want %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+func both(fs ...func(*domain.Instance)) func(*domain.Instance) {
+	return func(in *domain.Instance) {
+		for _, f := range fs {
+			f(in)
+		}
+	}
+}
+
+// tried has begun and is ready again.
+func tried(in *domain.Instance) { in.Attempts = 1 }
+
+func verdictOf(p plan, id domain.ID) string {
+	switch {
+	case len(p.assign) == 1:
+		return "start"
+	case len(p.replace[id]) > 0 && slices.Contains(p.hold, id):
+		return fmt.Sprint("replace ", len(p.replace[id]))
+	case slices.Contains(p.hold, id):
+		return "hold"
+	case slices.Contains(p.skip, id):
+		return "skip"
+	}
+	return "nothing"
+}
+
+func TestFiveAtOnceAreOneRunningOneWaitingThreeSkipped(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		for range 5 {
+			w.ready(job, func(in *domain.Instance) { in.Trigger = domain.TriggerManual })
+		}
+		w.start()
+		for range 3 {
+			w.do(w.b.sweep)
+			w.do(w.b.round)
+		}
+		if a, b, c := w.count("running/dispatched"), w.count("running/held_overlap"), w.count("cancelled/skipped"); a != 1 || b != 1 || c != 3 {
+			t.Fatalf("%d run, %d wait, %d skipped", a, b, c)
+		}
+	})
+}
+
+// Nobody can run it, for an hour: the rows stay few.
+func TestWithoutAWorkerOneIsNextOneWaitsTheRestIsSkipped(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		for range 360 {
+			w.ready(job)
+			w.do(w.b.round)
+			w.do(w.b.sweep)
+			time.Sleep(10 * time.Second)
+		}
+		if a, b, c := w.count("running/queued"), w.count("running/held_overlap"), w.count("cancelled/skipped"); a != 1 || b != 1 || c != 358 {
+			t.Fatalf("%d ready, %d wait, %d skipped", a, b, c)
+		}
+	})
+}
+
+// Two hundred fires of one moment on four workers: never two at once, none is lost,
+// each business date runs, and they go in the order in which they were planned.
+func TestTheLimitHoldsWhateverEndsWhen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for i := range 4 {
+			w.worker(fmt.Sprint("w", i), 2)
+		}
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		var all, ran []domain.ID
+		for i := range 200 {
+			all = append(all, w.ready(job, on(date("2026-01-01").AddDays(i).String())))
+		}
+		for len(ran) < 200 {
+			w.start()
+			w.do(w.b.sweep)
+			var begun []domain.ID
+			for id, in := range w.ins {
+				if inFlight(in) {
+					begun = append(begun, id)
+				}
+			}
+			if len(begun) > 1 {
+				t.Fatalf("%v run at once", begun)
+			}
+			if len(begun) == 0 {
+				continue
+			}
+			ran = append(ran, begun[0])
+			if len(ran)%3 == 0 { // a try that fails goes on before the others
+				w.end(begun[0], domain.OutcomeTimeout)
+				w.do(w.b.sweep)
+				w.start()
+				w.want(begun[0], "running/dispatched")
+			}
+			w.end(begun[0], domain.OutcomeSuccess)
+		}
+		if !slices.Equal(ran, all) {
+			t.Fatalf("they ran in the order %v", ran)
+		}
+	})
+}
+
+func TestHeldOnesGoByPlannedTimeLiveBeforeBackfill(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		first := w.ready(job)
+		w.start()
+		var week []domain.ID
+		for i := range 7 {
+			week = append(week, w.ready(job, backfill, on(date("2026-02-01").AddDays(i).String())))
+		}
+		w.do(w.b.round)
+		time.Sleep(time.Hour)
+		live := w.ready(job, on("2026-03-09"))
+		missed := w.ready(job, late(20*time.Minute), on("2026-03-09"))
+		older := w.ready(job, late(40*time.Minute), on("2026-03-09"))
+		w.do(w.b.round)
+		if n := w.count("running/held_overlap"); n != 10 {
+			t.Fatalf("%d wait, want 10", n)
+		}
+		ran := []domain.ID{first}
+		for range 10 {
+			w.end(ran[len(ran)-1], domain.OutcomeSuccess)
+			w.do(w.b.sweep)
+			w.start()
+			for id, in := range w.ins {
+				if inFlight(in) {
+					ran = append(ran, id)
+				}
+			}
+		}
+		if want := append([]domain.ID{first, older, missed, live}, week...); !slices.Equal(ran, want) {
+			t.Fatalf("they ran in the order %v, want %v", ran, want)
+		}
+	})
+}
+
+// Between the end of one and the start of the one whose turn it is, a fire of that
+// very moment does not slip in.
+func TestNobodyOvertakesTheOneWhoseTurnItIs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		a := w.ready(job)
+		w.start()
+		b := w.ready(job, on("2026-03-09"))
+		w.do(w.b.round)
+		w.end(a, domain.OutcomeSuccess)
+		c := w.ready(job, on("2026-03-10"))
+		w.do(w.b.round)
+		w.want(c, "running/held_overlap")
+		d := w.ready(job, on("2026-03-11")) // ready before the turn is given
+		time.Sleep(time.Second)
+		w.do(w.b.sweep)
+		w.want(b, "running/queued")
+		w.do(w.b.round)
+		w.want(b, "running/dispatched")
+		w.want(d, "running/held_overlap")
+	})
+}
+
+func TestALaterFireReplacesWhatRunsAndWhatWaits(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapReplace})
+		a := w.ready(job)
+		w.start()
+		b := w.ready(job)
+		w.do(w.b.round)
+		w.want(a, "running/stopping")
+		w.want(b, "running/held_overlap")
+		c := w.ready(job)
+		w.do(w.b.round)
+		w.want(b, "cancelled/killed")
+		w.want(c, "running/held_overlap")
+		w.do(w.b.sweep)
+		w.want(c, "running/held_overlap")
+		w.do(w.b.tellKills)
+		if got := kills(w.posted); !slices.Equal(got, []domain.ID{w.ins[a].AttemptID}) {
+			t.Fatalf("told to stop %v", got)
+		}
+		w.end(a, domain.OutcomeKilled)
+		w.do(w.b.sweep)
+		w.do(w.b.round)
+		w.want(c, "running/dispatched")
+	})
+}
+
+// What another process ended is in nobody's way, though the broker did not hear of it.
+func TestWhatEndedUnheardIsInNobodysWay(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		skips, queues := w.job(domain.JobSpec{Overlap: domain.OverlapSkip}), w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		a, b := w.ready(skips), w.ready(queues)
+		w.do(w.b.round)
+		c := w.ready(queues)
+		w.do(w.b.round)
+		w.want(c, "running/held_overlap")
+		w.unheard = true
+		if err := w.kill(a, c); err != nil {
+			t.Fatal(err)
+		}
+		w.unheard = false
+		d, e := w.ready(skips), w.ready(queues)
+		w.do(w.b.round)
+		w.want(d, "running/dispatched")
+		w.want(e, "running/held_overlap") // b runs; c waits no more
+		w.want(b, "running/dispatched")
+		w.b.heardAll(time.Now())
+		time.Sleep(6 * time.Second)
+		w.hear(claim("w", "n", w.ins[b].AttemptID), claim("w", "n", w.ins[d].AttemptID))
+		w.b.mem.heard = time.Now()
+		w.do(w.b.sweep)
+		if n := w.b.Stats().InFlight; n != 2 {
+			t.Fatalf("%d in flight: the attempt killed elsewhere keeps its room", n)
+		}
+	})
+}
+
+func TestANextOneThatIsGoneBlocksNobody(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapSkip})
+		a := w.ready(job)
+		w.do(w.b.round) // nobody can run it: it is next
+		w.unheard = true
+		if err := w.kill(a); err != nil {
+			t.Fatal(err)
+		}
+		w.unheard = false
+		w.worker("w", 4)
+		b := w.ready(job)
+		w.do(w.b.round)
+		w.want(b, "running/dispatched")
+	})
+}
