@@ -142,7 +142,12 @@ func TestStream(t *testing.T) {
 			t.Fatalf("the second attempt begins with %v", got)
 		}
 		w.end(second, domain.OutcomeSuccess, 0, 4)
-		w.ship(second, 3, 4) // after the end: the stream waits for them
+		select { // longer than the stream pauses between two looks: it waits for the lines that are missing
+		case e, open := <-s.events:
+			t.Fatalf("before all lines are there: %+v, open: %t", e, open)
+		case <-time.After(1500 * time.Millisecond):
+		}
+		w.ship(second, 3, 4)
 		s.lines(t, 2)
 		s.ends(t)
 
