@@ -37,15 +37,6 @@ func Check(s layout.Shell, c CheckResult) templ.Component {
 	return layout.Fragment(s, check(c))
 }
 
-// stateOptions are the states to filter by.
-func stateOptions(ctx context.Context) []ui.Option {
-	var options []ui.Option
-	for _, s := range []string{"failed", "running", "retrying", "success", "cancelled"} {
-		options = append(options, ui.Option{Value: s, Text: i18n.T(ctx, "state."+s)})
-	}
-	return options
-}
-
 // jobTabs are the views of one job, with the active one marked.
 func jobTabs(ctx context.Context, p JobPage) []ui.Tab {
 	var tabs []ui.Tab

@@ -9,17 +9,15 @@ import (
 )
 
 // Filter is the list's filter as it stands in the address. Fields of the GET
-// form: q, state (of the last instance), type, owner, view (all|failing|paused).
+// form: q, project, enabled (true|false; empty: both).
 type Filter struct {
-	Query string
-	State string
-	Type  string
-	Owner string
-	View  string
+	Query   string
+	Project string
+	Enabled string
 }
 
 // Set reports whether anything is filtered away.
-func (f Filter) Set() bool { return f.Query != "" || f.State != "" || f.Type != "" || f.Owner != "" }
+func (f Filter) Set() bool { return f != Filter{} }
 
 // ListPage is the list of jobs, 50 a page.
 type ListPage struct {
@@ -27,7 +25,7 @@ type ListPage struct {
 	Total, Enabled int64
 	Filter         Filter
 	Views          []ui.Tab
-	Types, Owners  []ui.Option
+	Projects       []ui.Option // offered when there is more than one
 	Rows           []Row
 	Pager          ui.Pager
 	ClearURL       string
@@ -134,8 +132,7 @@ type Version struct {
 	No      int
 	At      time.Time
 	By      string
-	Via     string // page, API, CLI
-	Change  string
+	Change  string // the keys that changed
 	Current bool
 	URL     string
 }

@@ -21,7 +21,7 @@ func jobStories() []Story {
 		}},
 		{"jobs-nothing-matches", func(s layout.Shell) templ.Component {
 			p := jobsList(s)
-			p.Rows, p.Filter, p.Pager = nil, jobs.Filter{Query: "refnud", State: "failed"}, ui.Pager{}
+			p.Rows, p.Filter, p.Pager = nil, jobs.Filter{Query: "refnud", Enabled: "true"}, ui.Pager{}
 			return jobs.List(p)
 		}},
 		{"jobs-error", func(s layout.Shell) templ.Component {
@@ -55,12 +55,11 @@ func jobsList(s layout.Shell) jobs.ListPage {
 		New: ui.Action{URL: "/jobs/new"}, Import: ui.Action{URL: "/jobs/new?mode=yaml"},
 		Views: []ui.Tab{
 			{Text: word(s.Lang, "All jobs", "全部任务"), URL: "/jobs", Count: 1284, Active: true},
-			{Text: word(s.Lang, "Failing now", "正在失败"), URL: "/jobs?view=failing", Count: 5, Alarm: true},
-			{Text: word(s.Lang, "Paused", "已暂停"), URL: "/jobs?view=paused", Count: 33},
+			{Text: word(s.Lang, "Enabled", "已启用"), URL: "/jobs?enabled=true", Count: 1251},
+			{Text: word(s.Lang, "Paused", "已暂停"), URL: "/jobs?enabled=false", Count: 33},
 		},
-		Types:  []ui.Option{{Value: "shell", Text: "shell"}, {Value: "http", Text: "http"}},
-		Owners: []ui.Option{{Value: "liwei", Text: "Li Wei"}},
-		Pager:  ui.Pager{NextURL: "/jobs?after=x"},
+		Projects: []ui.Option{{Value: "default", Text: "default"}, {Value: "finance", Text: "finance"}},
+		Pager:    ui.Pager{NextURL: "/jobs?cursor=x"},
 	}
 	for i, j := range sampleJobs() {
 		row := jobs.Row{
@@ -141,7 +140,7 @@ func jobPage(s layout.Shell, tab string) jobs.JobPage {
 		p.Down = append(p.Down, jobs.Dep{Job: sampleJobs()[i].ref(l), Rule: rule, Status: sampleJobs()[i].last(), BizDate: "2026-11-27"})
 	}
 	for i := range 3 {
-		p.Versions = append(p.Versions, jobs.Version{No: 12 - i, At: ago(time.Duration(i*50+3) * time.Hour), By: "Li Wei", Via: []string{"page", "CLI", "API"}[i], Change: []string{"timeout: 60 → 120", "deps: + sync_pay_daily", "exec.command"}[i], Current: i == 0, URL: "?tab=yaml&version=1"})
+		p.Versions = append(p.Versions, jobs.Version{No: 12 - i, At: ago(time.Duration(i*50+3) * time.Hour), By: "Li Wei", Change: []string{"timeout", "deps", "exec, title"}[i], Current: i == 0, URL: "?tab=yaml&version=1"})
 	}
 	return p
 }

@@ -267,7 +267,7 @@ func (h *Handlers) apiPausing(on bool) echo.HandlerFunc {
 			return err
 		}
 		ctx := c.Request().Context()
-		if j, err = h.Jobs.SetEnabled(ctx, j.ID, on); err != nil {
+		if j, err = h.Jobs.SetEnabled(ctx, j.ID, on, ""); err != nil {
 			return err
 		}
 		out, err := h.shapes(ctx, []domain.Job{j})

@@ -27,11 +27,17 @@ type Days interface {
 	LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error)
 }
 
+// Instances reads instances; unknown ids are absent.
+type Instances interface {
+	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
+}
+
 // Handlers answers the routes of definitions. All fields must be set.
 type Handlers struct {
-	Jobs  *job.Definitions
-	Fires Fires
-	Days  Days
+	Jobs      *job.Definitions
+	Fires     Fires
+	Days      Days
+	Instances Instances
 }
 
 // maxApply bounds the body of an apply, in bytes.
@@ -41,6 +47,17 @@ const maxApply = 8 << 20
 func (h *Handlers) Routes() []httpx.Route {
 	read, write := domain.ActJobRead, domain.ActJobWrite
 	return []httpx.Route{
+		{Method: "GET", Path: "/jobs", Action: read, Handler: h.list},
+		{Method: "GET", Path: "/jobs/new", Action: write, Handler: h.newPage},
+		{Method: "POST", Path: "/jobs/new", Action: write, MaxBody: maxApply, Handler: h.saveNew},
+		{Method: "POST", Path: "/jobs/check", Action: read, MaxBody: maxApply, Handler: h.check},
+		{Method: "GET", Path: "/jobs/:id", Action: read, Handler: h.show},
+		{Method: "GET", Path: "/jobs/:id/edit", Action: write, Handler: h.editPage},
+		{Method: "POST", Path: "/jobs/:id/edit", Action: write, MaxBody: maxApply, Handler: h.saveEdit},
+		{Method: "POST", Path: "/jobs/:id/pause", Action: domain.ActJobPause, Handler: h.pausing(false)},
+		{Method: "POST", Path: "/jobs/:id/resume", Action: domain.ActJobPause, Handler: h.pausing(true)},
+		{Method: "POST", Path: "/jobs/:id/delete", Action: domain.ActJobDelete, Handler: h.remove},
+
 		{Method: "POST", Path: "/api/v1/apply", Action: write, MaxBody: maxApply, Handler: h.apiApply},
 		{Method: "POST", Path: "/api/v1/validate", Action: read, MaxBody: maxApply, Handler: h.apiValidate},
 		{Method: "GET", Path: "/api/v1/next", Action: read, Handler: h.apiNext},
@@ -88,5 +105,7 @@ const (
 	shownVersions = 100
 	stripLength   = 14
 )
+
+func queryText(s string) string { return url.QueryEscape(s) }
 
 func noContent(c echo.Context) error { return c.NoContent(http.StatusNoContent) }

@@ -12,6 +12,7 @@ import (
 	"github.com/axsched/ax/modules/access"
 	boardstore "github.com/axsched/ax/modules/board/store"
 	"github.com/axsched/ax/modules/domain"
+	instancestore "github.com/axsched/ax/modules/instance/store"
 	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/job/store"
 	"github.com/axsched/ax/modules/job/web"
@@ -41,7 +42,7 @@ func newWorld(t *testing.T, url string) *world {
 		w.days = boardstore.New(e.DB)
 		w.jobs = &job.Definitions{Store: store.New(e.DB), IDs: e.IDs, Now: now, Schedules: scheduler.Times{}, Triggers: put{triggers},
 			Projects: projects{e.Access}, Audit: audit{e.Access}, DefaultZone: "Asia/Shanghai"}
-		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.days}).Routes()
+		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.days, Instances: instancestore.New(e.DB)}).Routes()
 	})
 	return w
 }

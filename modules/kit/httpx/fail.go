@@ -225,13 +225,15 @@ func cameFrom(c echo.Context) string {
 
 // Explain is for a handler that shows an error in a page of its own, such as the
 // form it came from: it sets Retry-After where that is known and gives the status
-// and the words in the reader's language. ok is false for what only the edge may
-// answer; return such an error.
+// and the words in the reader's language. A change that the policy refused is
+// recorded. ok is false for what only the edge may answer; return such an error.
 func Explain(c echo.Context, err error) (status int, text string, ok bool) {
 	f := translate(err, true)
 	if !f.own {
 		return 0, "", false
 	}
+	sc := scopeOf(c.Request().Context())
+	sc.router.recordDenial(c, sc, f)
 	setRetry(c, f)
 	return f.status, Say(c.Request().Context(), err), true
 }

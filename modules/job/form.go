@@ -1,0 +1,149 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// Form is the short form of an ordinary job, each field as it was typed. Deps holds one
+// [project/]name a line.
+type Form struct {
+	Name, Title, Cron, Deps, Command, Timeout string
+}
+
+// YAML writes the job file that the form means. What is wrong in a field is wrong in
+// the file too, at the place that FieldAt leads back from: the form judges nothing.
+func (f Form) YAML() string {
+	var b strings.Builder
+	line := func(key, value string) { b.WriteString("  " + key + ": " + value + "\n") }
+	b.WriteString("version: v1\njob:\n")
+	key := domain.ParseJobKey(strings.TrimSpace(f.Name))
+	if key.Project != domain.DefaultProject {
+		line("project", scalarText(key.Project))
+	}
+	line("name", scalarText(key.Name))
+	if title := strings.TrimSpace(f.Title); title != "" {
+		line("title", quoted(title))
+	}
+	if cron := strings.TrimSpace(f.Cron); cron != "" {
+		line("cron", quoted(cron))
+	}
+	if deps := lines(f.Deps); len(deps) > 0 {
+		b.WriteString("  deps:\n")
+		for _, d := range deps {
+			b.WriteString("    - name: " + scalarText(d) + "\n")
+		}
+	}
+	b.WriteString("  exec:\n    type: shell\n    command: " + commandText(f.Command) + "\n")
+	if timeout := strings.TrimSpace(f.Timeout); timeout != "" {
+		if !decimal.MatchString(timeout) {
+			timeout = quoted(timeout)
+		}
+		line("timeout", timeout)
+	}
+	return b.String()
+}
+
+// lines are the lines of a field that hold anything.
+func lines(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// plainText is what YAML reads as text without quotes, whatever stands around it.
+var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(?:[-./][A-Za-z0-9_]+)*$`)
+
+// scalarText writes a word, quoted only where it must be.
+func scalarText(s string) string {
+	words := []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+	if plainText.MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
+		return s
+	}
+	return quoted(s)
+}
+
+// quoted writes a text in double quotes, in which YAML reads what JSON reads.
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string always encodes
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// commandText writes several lines as a block, so that they read as they were typed.
+func commandText(command string) string {
+	command = strings.TrimRight(strings.ReplaceAll(command, "\r\n", "\n"), " \n")
+	odd := strings.IndexFunc(command, func(r rune) bool {
+		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
+	}) >= 0
+	if !strings.Contains(command, "\n") || odd || strings.HasPrefix(command, " ") || strings.HasPrefix(command, "\n") {
+		return quoted(command)
+	}
+	return "|-\n      " + strings.ReplaceAll(command, "\n", "\n      ")
+}
+
+// FieldAt is the field of a form that a path of its file is about, as the form names it;
+// "" where it is about none.
+func FieldAt(path string) string {
+	key, _, _ := strings.Cut(strings.TrimPrefix(path, "job."), ".")
+	key, _, _ = strings.Cut(key, "[")
+	switch key {
+	case "name", "project":
+		return "name"
+	case "exec":
+		return "command"
+	case "title", "cron", "deps", "timeout":
+		return key
+	}
+	return ""
+}
+
+// Changed lists the keys of the job file that mean something else in b than in a.
+func Changed(a, b domain.JobSpec) []string {
+	was, is := keysOf(a), keysOf(b)
+	var out []string
+	for key := range is {
+		if !bytes.Equal(was[key], is[key]) {
+			out = append(out, key)
+		}
+	}
+	for key := range was {
+		if _, there := is[key]; !there {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// keysOf is a definition by the keys of its file.
+func keysOf(s domain.JobSpec) map[string]json.RawMessage {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it was read from JSON or YAML
+	}
+	all := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &all); err != nil {
+		panic(err) // it was written a line above
+	}
+	out := make(map[string]json.RawMessage, len(all))
+	for key, v := range all {
+		if !strings.HasSuffix(key, "_given") && key != "enabled" {
+			out[strings.TrimSuffix(key, "_sec")] = v
+		}
+	}
+	return out
+}

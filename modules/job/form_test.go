@@ -1,0 +1,81 @@
+package job
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+func TestAFormMeansItsFile(t *testing.T) {
+	p := parseOne(t, Form{Name: " team/stat ", Title: "日: \"统计\" #1", Cron: "0 2 * * *", Deps: "sync\r\n\r\n other/pay \n", Command: "set -e\r\necho {{biz_date}}\r\n", Timeout: "120"}.YAML())
+	s := p.Spec
+	var exec struct{ Command string }
+	if err := json.Unmarshal(s.Exec.Spec, &exec); err != nil {
+		t.Fatal(err)
+	}
+	if s.Key() != (domain.JobKey{Project: "team", Name: "stat"}) || s.Title != `日: "统计" #1` || s.Schedule.Expr != "0 2 * * *" || s.TimeoutSec != 120 ||
+		len(s.Deps) != 2 || s.Deps[0].Key().String() != "team/sync" || s.Deps[1].Key().String() != "other/pay" || exec.Command != "set -e\necho {{biz_date}}" {
+		t.Errorf("%+v\n%s", s, p.Text)
+	}
+}
+
+func TestWhatIsWrongInAFormIsWrongInItsField(t *testing.T) {
+	good := Form{Name: "a", Command: "true", Timeout: "5"}
+	for field, change := range map[string]func(f *Form){
+		"name": func(f *Form) { f.Name = `<b>"x` }, "timeout": func(f *Form) { f.Timeout = "12O" }, "cron": func(f *Form) { f.Cron = "61 * * * *" },
+		"deps": func(f *Form) { f.Deps = "a b" }, "command": func(f *Form) { f.Command = "echo {{nope}}" }, "title": func(f *Form) { f.Title = strings.Repeat("x", 300) },
+	} {
+		f := good
+		change(&f)
+		_, problems := ParseFile([]byte(f.YAML()), options())
+		if faults := problems.Errors(); len(faults) == 0 || FieldAt(faults[0].Path) != field {
+			t.Errorf("%s: %+v\n%s", field, faults, f.YAML())
+		}
+	}
+	if f := (Form{Command: "true"}); f.YAML() == "" {
+		t.Error("nothing")
+	} else if _, problems := ParseFile([]byte(f.YAML()), options()); len(problems.Errors()) == 0 || FieldAt(problems.Errors()[0].Path) != "name" {
+		t.Errorf("no name: %+v", problems)
+	}
+}
+
+// TestAnyTextOfAFormIsReadBackAsItWas: no text ends its field and becomes YAML.
+func TestAnyTextOfAFormIsReadBackAsItWas(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringMatching(`[a-z:#'"\\\-|>{}\[\]&*!%@ \n\tä中]{0,40}`)
+		title := strings.Join(strings.Fields(text.Draw(rt, "title")), " ")
+		command := strings.TrimRight(text.Draw(rt, "command"), " \n")
+		p, problems := ParseFile([]byte(Form{Name: "a", Title: title, Command: "# " + command, Timeout: "5"}.YAML()), options())
+		if len(problems.Errors()) > 0 {
+			if !slices.ContainsFunc(problems, func(p Problem) bool {
+				return strings.HasPrefix(p.ID, "template.") || strings.HasPrefix(p.ID, "text.")
+			}) {
+				rt.Fatalf("%q %q: %+v", title, command, problems)
+			}
+			return
+		}
+		var exec struct{ Command string }
+		if err := json.Unmarshal(p[0].Spec.Exec.Spec, &exec); err != nil {
+			rt.Fatal(err)
+		}
+		if p[0].Spec.Title != title || exec.Command != strings.TrimRight("# "+command, " \n") {
+			rt.Fatalf("title %q became %q, command %q became %q", title, p[0].Spec.Title, command, exec.Command)
+		}
+	})
+}
+
+func TestChangedNamesTheKeys(t *testing.T) {
+	a := parseOne(t, jobYAML("  title: x\n  deps: [{name: u}]\n")).Spec
+	b := parseOne(t, strings.Replace(jobYAML("  title: x\n  retry: {times: 1, interval: 5}\n"), "timeout: 5", "timeout: 6", 1)).Spec
+	if got := strings.Join(Changed(a, b), " "); got != "deps retry timeout" {
+		t.Errorf("%q", got)
+	}
+	if got := Changed(a, a); len(got) != 0 {
+		t.Errorf("nothing changed, got %v", got)
+	}
+}
