@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -28,86 +30,153 @@ type Watch struct {
 	mono      func() time.Time // monotonic: silence is measured on it
 	now       func() time.Time // of the rows
 	lives     map[string]*life // by worker name
-	away      bool
+	gone      []domain.Boot    // found by Expect, told at the next look
+	drains    map[string]bool  // as last read
+	looked    bool             // a look has succeeded since the start or the last outage
+	recalled  bool             // the rows of workers thought alive were read
 	saved     time.Time
 }
 
 // life is one boot of a worker as it was last seen.
 type life struct {
-	boot int64
-	seq  int64
-	at   time.Time // when seq last moved
-	lost bool
-	beat *protocol.Heartbeat // nil: expected, never seen
+	boot   int64
+	seq    int64
+	at     time.Time // when seq last moved
+	lost   bool
+	lostAt time.Time // of the rows
+	told   bool      // the row says that it is lost
+	// proven says that it was seen to live: a heartbeat that was there at the first
+	// look may be a dead worker's last.
+	proven bool
+	beat   *protocol.Heartbeat // nil: expected, never seen
 }
 
 // New is a watch that counts a worker as lost after that long in silence.
 func New(registry Registry, s *store.Store, lostAfter time.Duration, mono, now func() time.Time) *Watch {
-	return &Watch{registry: registry, store: s, lostAfter: lostAfter, mono: mono, now: now, lives: map[string]*life{}}
+	w := &Watch{registry: registry, store: s, lostAfter: lostAfter, mono: mono, now: now}
+	w.Expect(nil)
+	return w
 }
 
 // Expect names lives that hold attempts; one that is never seen is lost like any
-// other. All clocks begin anew.
+// other, and one that another boot of the same name has followed is gone. All else is
+// forgotten and all clocks begin anew.
 func (w *Watch) Expect(boots []domain.Boot) {
-	w.lives = map[string]*life{}
+	w.lives, w.gone, w.drains, w.looked, w.recalled, w.saved = map[string]*life{}, nil, nil, false, false, time.Time{}
 	for _, b := range boots {
-		if l := w.lives[b.Name]; l == nil || l.boot < b.Boot {
-			w.lives[b.Name] = &life{boot: b.Boot, at: w.mono()}
+		l := w.lives[b.Name]
+		switch {
+		case l == nil:
+			w.lives[b.Name] = w.expected(b.Boot)
+		case l.boot < b.Boot:
+			w.gone = append(w.gone, domain.Boot{Name: b.Name, Boot: l.boot, Reason: restarted})
+			w.lives[b.Name] = w.expected(b.Boot)
+		case l.boot > b.Boot:
+			w.gone = append(w.gone, domain.Boot{Name: b.Name, Boot: b.Boot, Reason: restarted})
 		}
 	}
 }
 
+const restarted = "was restarted"
+
+func (w *Watch) expected(boot int64) *life { return &life{boot: boot, at: w.mono()} }
+
 // Look reads the registry once and judges. An error says that it is away; at its
-// return every clock begins anew.
+// return every clock begins anew. What the database refuses is logged and made good
+// at a later look: it loses nobody and hides nobody.
 func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	beats, err := w.registry.Beats(ctx)
 	if err != nil {
-		w.away = true
+		w.looked = false
 		return domain.FleetView{}, err
 	}
 	mono := w.mono()
-	if w.away {
-		w.away = false
+	w.recall(ctx)
+	if !w.looked {
 		for _, l := range w.lives {
 			l.at = mono
 		}
 	}
-	gone := w.observe(beats, mono)
-	gone = append(gone, w.silent(mono)...)
-	drains, err := w.store.Drains(ctx)
-	if err != nil {
-		return domain.FleetView{}, err
+	gone, fresh := w.observe(beats, mono)
+	gone = slices.Concat(w.gone, gone, w.silent(mono))
+	w.looked, w.gone = true, nil
+	if drains, err := w.store.Drains(ctx); err == nil {
+		w.drains = drains
+	} else {
+		slog.Warn("who is to drain could not be read; going on with what was known", "error", err)
 	}
-	v := domain.FleetView{Gone: gone}
-	for name, l := range w.lives {
-		if l.beat != nil && !l.lost {
-			v.Workers = append(v.Workers, worker(*l.beat, drains[name]))
-		}
-	}
-	slices.SortFunc(v.Workers, func(a, b domain.Worker) int { return strings.Compare(a.Name, b.Name) })
-	return v, w.save(ctx, mono, len(gone) > 0)
+	w.save(ctx, mono, fresh || len(gone) > 0)
+	w.forget(beats)
+	return domain.FleetView{Workers: w.workers(), Gone: gone}, nil
 }
 
-// observe takes over what the heartbeats say; it returns lives that were followed
-// by a later one.
-func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) []domain.Boot {
-	var gone []domain.Boot
+func (w *Watch) workers() []domain.Worker {
+	var out []domain.Worker
+	for name, l := range w.lives {
+		if l.beat != nil && l.proven && !l.lost {
+			out = append(out, worker(*l.beat, w.drains[name]))
+		}
+	}
+	slices.SortFunc(out, func(a, b domain.Worker) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// recall expects whoever the rows call alive, so that a worker that ended together
+// with the broker before, and with the registry, is found lost.
+func (w *Watch) recall(ctx context.Context) {
+	if w.recalled {
+		return
+	}
+	rows, err := w.store.List(ctx)
+	if err != nil {
+		slog.Warn("the workers known so far could not be read; trying again", "error", err)
+		return
+	}
+	w.recalled = true
+	for _, r := range rows {
+		if r.State != domain.WorkerGone && w.lives[r.Name] == nil {
+			w.lives[r.Name] = w.expected(r.Boot)
+		}
+	}
+}
+
+// observe takes over what the heartbeats say. It returns lives that were followed by
+// another one, and whether a life was seen for the first time.
+func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []domain.Boot, fresh bool) {
 	for i := range beats {
 		hb := &beats[i]
 		l := w.lives[hb.Name]
 		switch {
-		case l == nil:
-			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb}
-		case l.boot < hb.Boot:
-			if !l.lost {
-				gone = append(gone, domain.Boot{Name: hb.Name, Boot: l.boot, Reason: "was restarted"})
+		case l == nil || w.follows(*hb, l):
+			if l != nil && !l.lost {
+				gone = append(gone, domain.Boot{Name: hb.Name, Boot: l.boot, Reason: restarted})
 			}
-			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb}
-		case l.boot == hb.Boot && (l.seq != hb.Seq || l.beat == nil):
-			l.seq, l.at, l.lost, l.beat = hb.Seq, mono, false, hb
+			stale := l != nil && hb.Boot < l.boot && l.beat == nil // it stood there all the time
+			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: w.looked && !stale}
+			fresh = true
+		case l.boot != hb.Boot:
+			// an older boot of the same directory: its heartbeat means nothing
+		case l.beat == nil:
+			l.seq, l.beat, l.proven = hb.Seq, hb, w.looked
+			if w.looked {
+				l.at, l.lost = mono, false
+			}
+			fresh = true
+		case l.seq != hb.Seq:
+			fresh = fresh || l.lost || !l.proven
+			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: true}
 		}
 	}
-	return gone
+	return gone, fresh
+}
+
+// follows reports whether the heartbeat is of a life after l: a later boot, or a boot
+// of another data directory, which may have the name once the holder is gone.
+func (w *Watch) follows(hb protocol.Heartbeat, l *life) bool {
+	if l.boot == hb.Boot {
+		return false
+	}
+	return hb.Boot > l.boot || l.beat != nil && l.beat.UID != hb.UID || l.beat == nil && l.lost
 }
 
 // silent declares lost whoever has not been heard of for too long. The life stays
@@ -116,35 +185,59 @@ func (w *Watch) silent(mono time.Time) []domain.Boot {
 	var gone []domain.Boot
 	for name, l := range w.lives {
 		if !l.lost && mono.Sub(l.at) > w.lostAfter {
-			l.lost = true
+			l.lost, l.lostAt = true, w.now()
 			gone = append(gone, domain.Boot{Name: name, Boot: l.boot, Reason: fmt.Sprintf("has been silent for %s", w.lostAfter)})
 		}
 	}
 	return gone
 }
 
+// forget drops lives that are lost, told and no longer in the registry.
+func (w *Watch) forget(beats []protocol.Heartbeat) {
+	there := make(map[string]bool, len(beats))
+	for _, hb := range beats {
+		there[hb.Name] = true
+	}
+	for name, l := range w.lives {
+		if l.lost && l.told && !there[name] {
+			delete(w.lives, name)
+		}
+	}
+}
+
 // saveEach is how often the rows are written when nothing changed but figures.
 const saveEach = 3 * time.Second
 
-// save keeps the rows that pages show.
-func (w *Watch) save(ctx context.Context, mono time.Time, changed bool) error {
-	if !changed && mono.Sub(w.saved) < saveEach {
-		return nil
+// save keeps the rows that pages show. What fails is written at the next look.
+func (w *Watch) save(ctx context.Context, mono time.Time, changed bool) {
+	if !changed && !w.saved.IsZero() && mono.Sub(w.saved) < saveEach {
+		return
+	}
+	var rows []domain.Worker
+	var told []*life
+	var err error
+	for name, l := range w.lives {
+		switch {
+		case l.lost && l.told:
+		case l.lost:
+			told = append(told, l)
+			err = errors.Join(err, w.store.Lost(ctx, domain.Worker{Name: name, Boot: l.boot, LostAt: l.lostAt}))
+		case l.beat != nil && l.proven:
+			row := worker(*l.beat, false)
+			row.SeenAt = w.now().Add(-mono.Sub(l.at))
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b domain.Worker) int { return strings.Compare(a.Name, b.Name) })
+	if err = errors.Join(err, w.store.Save(ctx, rows)); err != nil {
+		w.saved = time.Time{}
+		slog.Warn("the workers' rows could not be written; trying again", "error", err)
+		return
 	}
 	w.saved = mono
-	var rows []domain.Worker
-	for _, l := range w.lives {
-		if l.beat == nil {
-			continue
-		}
-		row := worker(*l.beat, false)
-		row.SeenAt = w.now().Add(-mono.Sub(l.at))
-		if l.lost {
-			row.State, row.LostAt = domain.WorkerGone, w.now()
-		}
-		rows = append(rows, row)
+	for _, l := range told {
+		l.told = true
 	}
-	return w.store.Save(ctx, rows)
 }
 
 // Bury removes what is left of a life that is over.

@@ -52,6 +52,13 @@ func (s *Store) Save(ctx context.Context, ws []domain.Worker) error {
 			"started_at = NEW(started_at), seen_at = NEW(seen_at), lost_at = NEW(lost_at)", rows)
 }
 
+// Lost notes that a life is lost, as of w.LostAt, unless the row is of another life.
+func (s *Store) Lost(ctx context.Context, w domain.Worker) error {
+	_, err := s.db.Exec(ctx, "UPDATE worker SET state = ?, lost_at = ? WHERE name = ? AND boot = ?",
+		string(domain.WorkerGone), domain.Millis(w.LostAt), w.Name, w.Boot)
+	return err
+}
+
 // List reads all workers by name.
 func (s *Store) List(ctx context.Context) ([]domain.Worker, error) {
 	var rows []row

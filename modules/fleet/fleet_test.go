@@ -1,0 +1,352 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/fleet/store"
+	"github.com/axsched/ax/modules/kit/dbtest"
+	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/worker/protocol"
+)
+
+// hall is a watch over a registry in memory and a real table. mono and wall move by
+// the test's word alone.
+type hall struct {
+	t          *testing.T
+	w          *Watch
+	store      *store.Store
+	db         *dbx.DB
+	mono, wall time.Time
+	beats      map[string]protocol.Heartbeat
+	err        error
+}
+
+func each(t *testing.T, fn func(t *testing.T, h *hall)) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		db, err := dbx.Open(t.Context(), url, dbx.Options{Pool: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		h := &hall{t: t, db: db, store: store.New(db), mono: time.Unix(1000, 0), wall: time.UnixMilli(1_800_000_000_000).UTC(), beats: map[string]protocol.Heartbeat{}}
+		h.restart()
+		fn(t, h)
+	})
+}
+
+// restart is another broker's watch over the same registry and rows.
+func (h *hall) restart() {
+	h.w = New(h, h.store, 10*time.Second, func() time.Time { return h.mono }, func() time.Time { return h.wall })
+}
+
+// Beats is the registry.
+func (h *hall) Beats(context.Context) ([]protocol.Heartbeat, error) {
+	var out []protocol.Heartbeat
+	for _, hb := range h.beats {
+		out = append(out, hb)
+	}
+	return out, h.err
+}
+
+// Forget is the registry's.
+func (h *hall) Forget(context.Context, string, int64) error { return h.err }
+
+// beat lets workers write a heartbeat each.
+func (h *hall) beat(names ...string) {
+	for _, name := range names {
+		hb := h.beats[name]
+		if hb.Name == "" {
+			hb = protocol.Heartbeat{Name: name, UID: "u-" + name, Boot: 1, State: protocol.WorkerAvailable, Types: []string{"shell"}, Tags: []string{"eu"},
+				Lanes: map[string]int{protocol.LaneHigh: 2}, Cores: 8, Held: []int64{7}, MeanMs: 1500, SkewMs: -3}
+		}
+		hb.Seq++
+		h.beats[name] = hb
+	}
+}
+
+func (h *hall) pass(d time.Duration) { h.mono, h.wall = h.mono.Add(d), h.wall.Add(d) }
+
+// look is one look as "alive names | gone name:boot reasons".
+func (h *hall) look() string {
+	h.t.Helper()
+	v, err := h.w.Look(h.t.Context())
+	if err != nil {
+		return "away"
+	}
+	var alive, gone []string
+	for _, w := range v.Workers {
+		alive = append(alive, w.Name)
+	}
+	for _, g := range v.Gone {
+		gone = append(gone, fmt.Sprintf("%s:%d %s", g.Name, g.Boot, g.Reason))
+	}
+	slices.Sort(gone)
+	return fmt.Sprint(alive, " | ", gone)
+}
+
+func (h *hall) want(want string) {
+	h.t.Helper()
+	if got := h.look(); got != want {
+		h.t.Fatalf("the look gives %q, want %q", got, want)
+	}
+}
+
+// live brings the workers up and seen.
+func (h *hall) live(names ...string) {
+	h.t.Helper()
+	h.look()
+	h.beat(names...)
+	h.want(fmt.Sprint(names, " | []"))
+}
+
+func (h *hall) row(name string) domain.Worker {
+	h.t.Helper()
+	rows, err := h.store.List(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	i := slices.IndexFunc(rows, func(w domain.Worker) bool { return w.Name == name })
+	if i < 0 {
+		h.t.Fatalf("no row of %s in %v", name, rows)
+	}
+	return rows[i]
+}
+
+func TestSilenceIsMeasuredOnTheMonotonicClock(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a", "b")
+		h.wall = h.wall.Add(24 * time.Hour) // set, not passed
+		h.want("[a b] | []")
+		h.wall = h.wall.Add(-48 * time.Hour)
+		for range 10 {
+			h.pass(time.Second)
+			h.beat("b")
+			h.want("[a b] | []")
+		}
+		h.pass(time.Second)
+		h.beat("b")
+		h.want("[b] | [a:1 has been silent for 10s]")
+		h.pass(time.Second)
+		h.beat("b")
+		h.want("[b] | []") // told once
+	})
+}
+
+func TestAnOutageOfTheRegistryLosesNobody(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a")
+		h.pass(8 * time.Second)
+		h.err = errors.New("connection refused")
+		for range 60 {
+			h.pass(time.Second)
+			h.want("away")
+		}
+		h.err = nil
+		h.want("[a] | []")
+		h.pass(9 * time.Second)
+		h.want("[a] | []")
+		h.pass(2 * time.Second)
+		h.want("[] | [a:1 has been silent for 10s]")
+	})
+}
+
+func TestARegistryThatLostItsDataLosesNobodyWhoComesBack(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a")
+		kept := h.beats["a"]
+		delete(h.beats, "a")
+		h.pass(3 * time.Second)
+		h.want("[a] | []")
+		h.beats["a"] = kept
+		h.beat("a")
+		h.pass(8 * time.Second)
+		h.want("[a] | []")
+	})
+}
+
+func TestALaterBootEndsTheOneBefore(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a")
+		hb := h.beats["a"]
+		hb.Boot, hb.Seq = 2, 0
+		h.beats["a"] = hb
+		h.beat("a")
+		h.want("[a] | [a:1 was restarted]")
+		old := h.beats["a"]
+		old.Boot, old.Seq = 1, 99
+		h.beats["a"] = old // an old copy of the registry comes back
+		h.pass(time.Second)
+		h.want("[a] | []")
+		if b := h.row("a").Boot; b != 2 {
+			t.Fatalf("the row says boot %d", b)
+		}
+	})
+}
+
+// A container without a disk of its own begins at boot 1 each time.
+func TestAnotherDirectoryMayTakeTheNameWithALowerBoot(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.beats["a"] = protocol.Heartbeat{Name: "a", UID: "old", Boot: 7, State: protocol.WorkerAvailable}
+		h.live("a")
+		h.beats["a"] = protocol.Heartbeat{Name: "a", UID: "new", Boot: 1, Seq: 1, State: protocol.WorkerAvailable}
+		h.want("[a] | [a:7 was restarted]")
+		if b := h.row("a").Boot; b != 1 {
+			t.Fatalf("the row says boot %d", b)
+		}
+	})
+}
+
+func TestWhoIsExpectedAndNeverSeenIsLost(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.w.Expect([]domain.Boot{{Name: "a", Boot: 3}, {Name: "a", Boot: 1}, {Name: "b", Boot: 1}, {Name: "b", Boot: 2}})
+		h.err = errors.New("away")
+		h.pass(time.Minute)
+		h.want("away")
+		h.err = nil
+		h.want("[] | [a:1 was restarted b:1 was restarted]")
+		h.pass(11 * time.Second)
+		h.want("[] | [a:3 has been silent for 10s b:2 has been silent for 10s]")
+		h.pass(time.Minute)
+		h.want("[] | []")
+	})
+}
+
+func TestWhoIsExpectedAndComesWithALaterBootIsTold(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.w.Expect([]domain.Boot{{Name: "a", Boot: 1}})
+		h.look()
+		h.beats["a"] = protocol.Heartbeat{Name: "a", UID: "u", Boot: 2, Seq: 1, State: protocol.WorkerAvailable}
+		h.want("[a] | [a:1 was restarted]")
+	})
+}
+
+// The last word of a dead worker stays in the registry: whoever looks for the first
+// time waits for a second one before it gives work.
+func TestADeadWorkersLastHeartbeatIsNotALife(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.beat("dead", "alive")
+		h.want("[] | []")
+		h.pass(time.Second)
+		h.beat("alive")
+		h.want("[alive] | []")
+		h.beat("new")
+		h.want("[alive new] | []") // it was not there before
+		h.pass(10 * time.Second)
+		h.beat("alive", "new")
+		h.want("[alive new] | [dead:1 has been silent for 10s]")
+	})
+}
+
+func TestALostOneThatThawsIsBack(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a")
+		h.pass(20 * time.Second)
+		h.want("[] | [a:1 has been silent for 10s]")
+		lost := h.row("a")
+		if lost.State != domain.WorkerGone || !lost.LostAt.Equal(h.wall) {
+			t.Fatalf("the row says %s, lost at %s", lost.State, lost.LostAt)
+		}
+		h.pass(time.Hour)
+		h.look()
+		if again := h.row("a"); !again.LostAt.Equal(lost.LostAt) || !again.SeenAt.Equal(lost.SeenAt) {
+			t.Fatalf("lost at %s, seen %s: both moved", again.LostAt, again.SeenAt)
+		}
+		h.beat("a")
+		h.want("[a] | []")
+		if r := h.row("a"); r.State != domain.WorkerAvailable || !r.LostAt.IsZero() {
+			t.Fatalf("the row says %s, lost at %s", r.State, r.LostAt)
+		}
+	})
+}
+
+// Worker, broker and registry end together: the row must not say "available" for ever.
+func TestWhoTheRowsCallAliveAndNobodySeesIsLost(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a")
+		clear(h.beats)
+		h.restart()
+		h.want("[] | []")
+		h.pass(11 * time.Second)
+		h.want("[] | [a:1 has been silent for 10s]")
+		if r := h.row("a"); r.State != domain.WorkerGone {
+			t.Fatalf("the row says %s", r.State)
+		}
+		if len(h.w.lives) != 0 {
+			t.Fatal("lives that are over are remembered for ever")
+		}
+	})
+}
+
+func TestTheRowSaysWhatTheHeartbeatSaid(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a")
+		r := h.row("a")
+		if r.State != domain.WorkerAvailable || r.Cores != 8 || r.Lanes[domain.LaneHigh] != 2 || r.Mean != 1500*time.Millisecond ||
+			r.Skew != -3*time.Millisecond || !slices.Equal(r.Types, []string{"shell"}) || !slices.Equal(r.Tags, []string{"eu"}) || !r.SeenAt.Equal(h.wall) {
+			t.Fatalf("%+v", r)
+		}
+		v, err := h.w.Look(t.Context())
+		if err != nil || !slices.Equal(v.Workers[0].Held, []domain.ID{7}) {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	})
+}
+
+func TestWhoIsAskedToDrainStaysAskedAcrossBoots(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a", "b")
+		if err := h.store.SetDrain(t.Context(), "a", true); err != nil {
+			t.Fatal(err)
+		}
+		hb := h.beats["a"]
+		hb.Boot++
+		h.beats["a"] = hb
+		h.pass(5 * time.Second)
+		h.beat("a", "b")
+		v, err := h.w.Look(t.Context())
+		if err != nil || len(v.Workers) != 2 || !v.Workers[0].Drain || v.Workers[1].Drain {
+			t.Fatalf("%+v, %v", v.Workers, err)
+		}
+		if r := h.row("a"); !r.Drain || r.State != domain.WorkerDraining || r.Boot != 2 {
+			t.Fatalf("the row says %+v", r)
+		}
+		if err := h.store.SetDrain(t.Context(), "a", false); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := h.w.Look(t.Context()); err != nil || v.Workers[0].Drain {
+			t.Fatalf("%+v, %v", v.Workers, err)
+		}
+	})
+}
+
+// The database is not the registry: without it nobody is lost, nobody disappears,
+// and what was found is told and written later.
+func TestADatabaseThatIsAwayHidesNothing(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a", "b")
+		good := h.w.store
+		closed, err := dbx.Open(t.Context(), dbtest.SQLite(t), dbx.Options{Pool: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := closed.Close(); err != nil {
+			t.Fatal(err)
+		}
+		h.w.store = store.New(closed)
+		h.pass(11 * time.Second)
+		h.beat("a")
+		h.want("[a] | [b:1 has been silent for 10s]")
+		h.w.store = good
+		h.beat("a")
+		h.want("[a] | []")
+		if r := h.row("b"); r.State != domain.WorkerGone {
+			t.Fatalf("the row says %s", r.State)
+		}
+	})
+}
