@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -147,11 +146,16 @@ func status(s domain.Status) ui.Status {
 func instanceURL(id domain.ID) string { return "/instances/" + id.String() }
 
 func jobRef(names map[domain.ID]domain.JobName, in domain.Instance) ui.Ref {
-	k := key(names, in)
-	return ui.Ref{ID: k, Title: names[in.JobID].Title, URL: jobURL(k)}
+	return ui.Ref{ID: key(names, in), Title: names[in.JobID].Title, URL: jobURL(in.JobID)}
 }
 
-func jobURL(key string) string { return "/jobs/" + url.PathEscape(key) }
+// jobURL is the page of a job; "" for one that is gone.
+func jobURL(id domain.ID) string {
+	if id <= 0 {
+		return ""
+	}
+	return "/jobs/" + id.String()
+}
 
 func targetRef(name string) ui.Ref {
 	if name == "" {

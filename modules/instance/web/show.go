@@ -286,7 +286,7 @@ func (h *Handlers) neighbours(ctx context.Context, w whole) (up, down []instance
 			}
 		}
 		v := depView(others[by], seen)
-		v.Job, v.BizDate, v.Rule, v.Met, v.Note = ui.Ref{ID: d.Name, URL: jobURL(d.Name)}, d.BizDate.String(), rule, d.State == domain.DepMet, d.Said
+		v.Job, v.BizDate, v.Rule, v.Met, v.Note = ui.Ref{ID: d.Name, URL: jobURL(d.Upstream)}, d.BizDate.String(), rule, d.State == domain.DepMet, d.Said
 		up = append(up, v)
 	}
 	for _, d := range waiters {
