@@ -69,7 +69,8 @@
 // More: Can asks whether to offer a button; Explain gives status and words for a
 // handler that shows an error in its own form; WithProblems adds a list to an API
 // error; Cursor, ReadCursor and Limit page by key; ParamID, Form and Body read;
-// Redirect and LocalPath keep people within AX; Assets serves static. Programs
+// Redirect and LocalPath keep people within AX; Assets serves static; Document is the
+// OpenAPI description of all routes, to which each adds its Doc. Programs
 // whose User-Agent begins with "ax/" are audited as cli, other tokens as api.
 //
 // Rules that hold for every route without a handler's help: unknown callers get

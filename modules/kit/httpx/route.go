@@ -39,6 +39,7 @@ type Route struct {
 	// calls of executors. They get no CSRF check, no compression, errors as JSON.
 	Bare    bool
 	Handler echo.HandlerFunc
+	Doc     Doc // of a call of the API
 }
 
 // String is the method and the path.
