@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,9 +18,9 @@ const Bucket = 15 * time.Minute
 const (
 	MetricInstances = "instances" // made
 	MetricFailed    = "failed"    // stand as failed; also per job
-	MetricStarts    = "starts"    // first starts, the number behind the mean delay
+	MetricStarts    = "starts"    // starts of first tries, the number behind the mean delay
 	MetricDelay     = "delay"     // milliseconds, summed: start − max(expected, dependencies met)
-	MetricRuns      = "runs"      // ended after a start; peak is the longest in milliseconds
+	MetricRuns      = "runs"      // ended while they ran; peak is the longest in milliseconds
 	MetricDuration  = "duration"  // milliseconds, summed
 
 	// Those that have not ended stand in one of these.
@@ -46,6 +47,7 @@ func (t Tally) Record(ctx context.Context, changes []domain.Change) error {
 			}
 		}
 	}
+	maps.DeleteFunc(sum, func(_ store.Key, f store.Figure) bool { return f.Total == 0 && f.Peak == 0 })
 	if err := t.Store.Add(ctx, sum); err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func count(sum map[store.Key]store.Figure, c domain.Change) {
 		add(MetricStarts, 0, 1, 0)
 		add(MetricDelay, 0, Delay(in).Milliseconds(), 0)
 	}
-	if in.State.Terminal() && !in.StartedAt.IsZero() && c.Move != "" {
+	if ran(c) {
 		took := max(in.FinishedAt.Sub(in.StartedAt), 0).Milliseconds()
 		add(MetricRuns, 0, 1, max(took, 1))
 		add(MetricDuration, 0, took, 0)
@@ -127,14 +129,32 @@ func failures(c domain.Change) int64 {
 	return 0
 }
 
-// started reports the first start of an instance: noted as such, or, when the
-// start and the end came in one batch, seen at its end.
+// started reports the start of the first try: noted as such, or, when the start and
+// the end came in one batch, seen at its end. What was taken back before its start
+// does not make it a later try.
 func started(c domain.Change) bool {
 	in := c.Instance
-	if in.RunNo != 1 || in.Attempts != 1 || in.StartedAt.IsZero() {
+	tries := in.RetriesUsed
+	if c.Move == domain.MoveRetry {
+		tries-- // the one that this move asks for
+	}
+	if in.RunNo != 1 || tries > 0 || in.LostCount > 0 || in.StartedAt.IsZero() {
 		return false
 	}
 	return c.Move == domain.MoveStart || c.From.Label == domain.Dispatched && (in.State.Terminal() || in.State == domain.Retrying)
+}
+
+// ran reports the end of a run that was under way, so that waiting for a retry or
+// for a person is no duration.
+func ran(c domain.Change) bool {
+	if !c.Instance.State.Terminal() || c.Instance.StartedAt.IsZero() {
+		return false
+	}
+	switch c.From.Label {
+	case domain.Dispatched, domain.Executing, domain.Stopping:
+		return true
+	}
+	return c.Move == domain.MoveSucceed
 }
 
 // Delay is start − max(expected time, dependencies met), never below 0.
