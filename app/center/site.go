@@ -176,7 +176,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 	if err != nil {
 		return err
 	}
-	if err := router.Add(l.routes(c, zone)...); err != nil {
+	if err := router.Add(append(l.routes(c, zone), router.Document())...); err != nil {
 		return err
 	}
 	g.Go(func() error { return c.access.Run(ctx) })

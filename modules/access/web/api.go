@@ -18,6 +18,11 @@ type apiProject struct {
 	Title string    `json:"title"`
 }
 
+type apiProjects struct {
+	Projects []apiProject `json:"projects"`
+	Cursor   string       `json:"cursor"` // always ""
+}
+
 func (h *Handlers) apiProjects(c echo.Context) error {
 	ctx := c.Request().Context()
 	all, err := h.Access.Projects(ctx, httpx.Visible(ctx, domain.ActProjectRead))
@@ -28,7 +33,7 @@ func (h *Handlers) apiProjects(c echo.Context) error {
 	for i, p := range all {
 		out[i] = apiProject{p.ID, p.Name, p.Title}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"projects": out, "cursor": ""})
+	return c.JSON(http.StatusOK, apiProjects{Projects: out})
 }
 
 type apiRole struct {
@@ -73,11 +78,13 @@ func (h *Handlers) apiMe(c echo.Context) error {
 	return c.JSON(http.StatusOK, apiUser{ID: p.ID, Name: p.Name, Roles: roles})
 }
 
+type passwordCall struct {
+	Old      string `json:"old"`
+	Password string `json:"password"`
+}
+
 func (h *Handlers) apiMyPassword(c echo.Context) error {
-	var in struct {
-		Old      string `json:"old"`
-		Password string `json:"password"`
-	}
+	var in passwordCall
 	if err := httpx.ReadJSON(c, &in); err != nil {
 		return err
 	}
@@ -110,6 +117,11 @@ func shownToken(t access.Token, secret string) apiToken {
 	return out
 }
 
+type apiTokens struct {
+	Tokens []apiToken `json:"tokens"`
+	Cursor string     `json:"cursor"` // always ""
+}
+
 func (h *Handlers) apiTokens(c echo.Context) error {
 	all, err := h.Access.Tokens(c.Request().Context())
 	if err != nil {
@@ -119,14 +131,16 @@ func (h *Handlers) apiTokens(c echo.Context) error {
 	for i, t := range all {
 		out[i] = shownToken(t, "")
 	}
-	return c.JSON(http.StatusOK, map[string]any{"tokens": out, "cursor": ""})
+	return c.JSON(http.StatusOK, apiTokens{Tokens: out})
+}
+
+type tokenCall struct {
+	Name      string    `json:"name"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // not given: never
 }
 
 func (h *Handlers) apiCreateToken(c echo.Context) error {
-	var in struct {
-		Name      string    `json:"name"`
-		ExpiresAt time.Time `json:"expiresAt"`
-	}
+	var in tokenCall
 	if err := httpx.ReadJSON(c, &in); err != nil {
 		return err
 	}
@@ -147,6 +161,11 @@ func (h *Handlers) apiRevokeToken(c echo.Context) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+type apiUsers struct {
+	Users  []apiUser `json:"users"`
+	Cursor string    `json:"cursor"` // always ""
+}
+
 func (h *Handlers) apiUsers(c echo.Context) error {
 	ctx := c.Request().Context()
 	if err := httpx.Allow(ctx, domain.EveryProject, domain.ActUserAdmin); err != nil {
@@ -164,14 +183,16 @@ func (h *Handlers) apiUsers(c echo.Context) error {
 		}
 		out[i] = apiUser{a.ID, a.Name, a.Disabled, roles}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"users": out, "cursor": ""})
+	return c.JSON(http.StatusOK, apiUsers{Users: out})
+}
+
+type userCall struct {
+	Name     string `json:"name"`
+	Password string `json:"password"`
 }
 
 func (h *Handlers) apiCreateUser(c echo.Context) error {
-	var in struct {
-		Name     string `json:"name"`
-		Password string `json:"password"`
-	}
+	var in userCall
 	if err := httpx.Allow(c.Request().Context(), domain.EveryProject, domain.ActUserAdmin); err != nil {
 		return err
 	}
@@ -184,11 +205,14 @@ func (h *Handlers) apiCreateUser(c echo.Context) error {
 	})
 }
 
+// changeCall changes what it gives.
+type changeCall struct {
+	Disabled *bool   `json:"disabled,omitempty"`
+	Password *string `json:"password,omitempty"`
+}
+
 func (h *Handlers) apiChangeUser(c echo.Context) error {
-	var in struct {
-		Disabled *bool   `json:"disabled"`
-		Password *string `json:"password"`
-	}
+	var in changeCall
 	ctx := c.Request().Context()
 	if err := httpx.Allow(ctx, domain.EveryProject, domain.ActUserAdmin); err != nil {
 		return err

@@ -144,6 +144,11 @@ type apiAuditRow struct {
 	After     string    `json:"after"`
 }
 
+type apiAudits struct {
+	Audit  []apiAuditRow `json:"audit"`
+	Cursor string        `json:"cursor"`
+}
+
 func (h *Handlers) apiAudit(c echo.Context) error {
 	limit, err := httpx.Limit(c, auditPage, 500)
 	if err != nil {
@@ -165,5 +170,5 @@ func (h *Handlers) apiAudit(c echo.Context) error {
 	for i, r := range rows {
 		out[i] = apiAuditRow{r.ID, r.At, r.ProjectID, r.Actor, r.Via, r.Remote, r.Action, r.Object, r.Allowed, r.Before, r.After}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"audit": out, "cursor": next})
+	return c.JSON(http.StatusOK, apiAudits{out, next})
 }

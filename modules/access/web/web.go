@@ -1,5 +1,4 @@
-// Package web is access's pages (login, set-up, the reader's choices, the audit
-// trail) and its API (tokens, the own account, users, projects, audit).
+// Package web is access's pages (login, set-up, the own account, the audit trail) and its API (tokens, the own account, users, projects, audit).
 package web
 
 import (
@@ -27,20 +26,36 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/setup", Action: httpx.Public, Handler: h.setupPage},
 		{Method: "POST", Path: "/setup", Action: httpx.Public, Handler: h.setup},
 		{Method: "POST", Path: "/prefs", Action: httpx.Public, Handler: h.prefs},
+		{Method: "GET", Path: "/profile", Action: httpx.AnyAccount, Handler: h.profilePage},
+		{Method: "POST", Path: "/profile/password", Action: httpx.AnyAccount, Handler: h.password},
+		{Method: "POST", Path: "/profile/tokens", Action: httpx.AnyAccount, Creating: true, Handler: h.makeToken},
+		{Method: "POST", Path: "/profile/tokens/:id/revoke", Action: httpx.AnyAccount, Handler: h.revokeToken},
 		{Method: "GET", Path: "/audit", Action: domain.ActAuditRead, Handler: h.auditPage},
 
-		{Method: "GET", Path: "/api/v1/audit", Action: domain.ActAuditRead, Handler: h.apiAudit},
-		{Method: "GET", Path: "/api/v1/projects", Action: domain.ActProjectRead, Handler: h.apiProjects},
-		{Method: "GET", Path: "/api/v1/me", Action: httpx.AnyAccount, Handler: h.apiMe},
-		{Method: "PUT", Path: "/api/v1/me/password", Action: httpx.AnyAccount, Handler: h.apiMyPassword},
-		{Method: "GET", Path: "/api/v1/tokens", Action: httpx.AnyAccount, Handler: h.apiTokens},
-		{Method: "POST", Path: "/api/v1/tokens", Action: httpx.AnyAccount, Creating: true, Handler: h.apiCreateToken},
-		{Method: "DELETE", Path: "/api/v1/tokens/:id", Action: httpx.AnyAccount, Handler: h.apiRevokeToken},
-		{Method: "GET", Path: "/api/v1/users", Action: domain.ActUserAdmin, Handler: h.apiUsers},
-		{Method: "POST", Path: "/api/v1/users", Action: domain.ActUserAdmin, Creating: true, Handler: h.apiCreateUser},
-		{Method: "PUT", Path: "/api/v1/users/:name", Action: domain.ActUserAdmin, Handler: h.apiChangeUser},
-		{Method: "POST", Path: "/api/v1/users/:name/roles", Action: domain.ActUserAdmin, Creating: true, Handler: h.apiGrant},
-		{Method: "DELETE", Path: "/api/v1/users/:name/roles", Action: domain.ActUserAdmin, Handler: h.apiRevoke},
+		{Method: "GET", Path: "/api/v1/audit", Action: domain.ActAuditRead, Handler: h.apiAudit,
+			Doc: httpx.Doc{Summary: "The audit trail, newest first", Answer: apiAudits{}, Query: []httpx.Param{{Name: "who"}, {Name: "action"}, {Name: "object", Text: "its beginning"}, {Name: "from", Text: "a date in your zone"}, {Name: "to", Text: "a date in your zone"}, {Name: "limit", Kind: "integer"}, {Name: "cursor"}}}},
+		{Method: "GET", Path: "/api/v1/projects", Action: domain.ActProjectRead, Handler: h.apiProjects,
+			Doc: httpx.Doc{Summary: "Projects that you have a role in", Answer: apiProjects{}}},
+		{Method: "GET", Path: "/api/v1/me", Action: httpx.AnyAccount, Handler: h.apiMe,
+			Doc: httpx.Doc{Summary: "Who you are and what roles you have", Answer: apiUser{}}},
+		{Method: "PUT", Path: "/api/v1/me/password", Action: httpx.AnyAccount, Handler: h.apiMyPassword,
+			Doc: httpx.Doc{Summary: "Change your password; all your sessions end", Body: passwordCall{}}},
+		{Method: "GET", Path: "/api/v1/tokens", Action: httpx.AnyAccount, Handler: h.apiTokens,
+			Doc: httpx.Doc{Summary: "Your tokens, without their secrets", Answer: apiTokens{}}},
+		{Method: "POST", Path: "/api/v1/tokens", Action: httpx.AnyAccount, Creating: true, Handler: h.apiCreateToken,
+			Doc: httpx.Doc{Summary: "Make a token; its secret is told this once", Body: tokenCall{}, Answer: apiToken{}, Status: http.StatusCreated}},
+		{Method: "DELETE", Path: "/api/v1/tokens/:id", Action: httpx.AnyAccount, Handler: h.apiRevokeToken,
+			Doc: httpx.Doc{Summary: "Revoke a token"}},
+		{Method: "GET", Path: "/api/v1/users", Action: domain.ActUserAdmin, Handler: h.apiUsers,
+			Doc: httpx.Doc{Summary: "Accounts with their roles", Answer: apiUsers{}}},
+		{Method: "POST", Path: "/api/v1/users", Action: domain.ActUserAdmin, Creating: true, Handler: h.apiCreateUser,
+			Doc: httpx.Doc{Summary: "Make an account", Body: userCall{}, Answer: apiUser{}, Status: http.StatusCreated}},
+		{Method: "PUT", Path: "/api/v1/users/:name", Action: domain.ActUserAdmin, Handler: h.apiChangeUser,
+			Doc: httpx.Doc{Summary: "Disable or enable an account, or set its password", Body: changeCall{}}},
+		{Method: "POST", Path: "/api/v1/users/:name/roles", Action: domain.ActUserAdmin, Creating: true, Handler: h.apiGrant,
+			Doc: httpx.Doc{Summary: "Give a role", Body: apiRole{}, Answer: apiRole{}, Status: http.StatusCreated}},
+		{Method: "DELETE", Path: "/api/v1/users/:name/roles", Action: domain.ActUserAdmin, Handler: h.apiRevoke,
+			Doc: httpx.Doc{Summary: "Take a role away", Query: []httpx.Param{{Name: "project", Text: "empty: every project"}, {Name: "role"}}}},
 	}
 }
 

@@ -31,8 +31,10 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/workers", Action: domain.ActWorkerRead, Handler: h.list},
 		{Method: "POST", Path: "/workers/:name/drain", Action: domain.ActWorkerDrain, Handler: h.draining(true)},
 		{Method: "POST", Path: "/workers/:name/resume", Action: domain.ActWorkerDrain, Handler: h.draining(false)},
-		{Method: "GET", Path: "/api/v1/workers", Action: domain.ActWorkerRead, Handler: h.apiList},
-		{Method: "POST", Path: "/api/v1/workers/:name/drain", Action: domain.ActWorkerDrain, Handler: h.apiDrain},
+		{Method: "GET", Path: "/api/v1/workers", Action: domain.ActWorkerRead, Handler: h.apiList,
+			Doc: httpx.Doc{Summary: "Workers, the lost ones last", Answer: apiWorkers{}}},
+		{Method: "POST", Path: "/api/v1/workers/:name/drain", Action: domain.ActWorkerDrain, Handler: h.apiDrain,
+			Doc: httpx.Doc{Summary: "Ask a worker to take no more, or to go on", Body: drainCall{}, Answer: apiWorker{}}},
 	}
 }
 

@@ -103,10 +103,13 @@ type apiRead struct {
 	TimeoutGiven bool        `json:"timeoutGiven"`
 }
 
+// validateCall is the body of a validation.
+type validateCall struct {
+	Files []apiFile `json:"files"`
+}
+
 func (h *Handlers) apiValidate(c echo.Context) error {
-	var in struct {
-		Files []apiFile `json:"files"`
-	}
+	var in validateCall
 	if err := httpx.ReadJSON(c, &in); err != nil {
 		return err
 	}
