@@ -2,7 +2,6 @@ package center
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/axsched/ax/modules/access"
@@ -123,14 +122,14 @@ func (a audit) Changed(ctx context.Context, project domain.ID, action, object, b
 type renderer struct{}
 
 // Render fills the job's templates for one attempt.
-func (renderer) Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (json.RawMessage, map[string]string, error) {
+func (renderer) Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (instance.Rendered, error) {
 	zone, err := (scheduler.Times{}).Zone(spec.Timezone)
 	if err != nil {
-		return nil, nil, err
+		return instance.Rendered{}, err
 	}
 	r, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
 		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: 1})
-	return r.Exec, r.Env, err
+	return instance.Rendered{Exec: r.Exec, Env: r.Env, Params: r.Params}, err
 }
 
 // planner tells the dag what schedules planned.

@@ -2,6 +2,7 @@ package center
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	accessweb "github.com/axsched/ax/modules/access/web"
@@ -13,6 +14,7 @@ import (
 	fleetweb "github.com/axsched/ax/modules/fleet/web"
 	"github.com/axsched/ax/modules/instance"
 	instanceweb "github.com/axsched/ax/modules/instance/web"
+	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/job/template"
 	jobweb "github.com/axsched/ax/modules/job/web"
 	"github.com/axsched/ax/modules/kit/dbx"
@@ -32,10 +34,11 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},
-		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.board},
+		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.board, Instances: c.instances},
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
-		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone}, Now: now},
+		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
+			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Now: now},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)
@@ -59,6 +62,32 @@ func (d depsOf) Of(ctx context.Context, id domain.ID) ([]instance.Dependency, er
 // Waiters lists who waits for a job on a date.
 func (d depsOf) Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error) {
 	return d.g.Waiters(ctx, job, day)
+}
+
+// finder lets the search find jobs.
+type finder struct{ jobs *job.Definitions }
+
+// Named finds one by name or id.
+func (f finder) Named(ctx context.Context, text string) (domain.JobName, error) {
+	j, err := f.jobs.Get(ctx, text)
+	return domain.JobName{ID: j.ID, ProjectID: j.ProjectID, Key: j.Spec.Key(), Title: j.Title}, err
+}
+
+// Alike lists jobs in which the text stands.
+func (f finder) Alike(ctx context.Context, text string, seen domain.ProjectSet, limit int) ([]domain.JobName, error) {
+	q := job.Query{Seen: seen, Text: text, Limit: limit}
+	if project, name, ok := strings.Cut(text, "/"); ok {
+		q.Project, q.Text = project, name
+	}
+	found, err := f.jobs.List(ctx, q)
+	if domain.Is(err, domain.NotFound) { // no such project in sight
+		return nil, nil
+	}
+	out := make([]domain.JobName, len(found))
+	for i, j := range found {
+		out[i] = domain.JobName{ID: j.ID, ProjectID: j.ProjectID, Key: j.Spec.Key(), Title: j.Title}
+	}
+	return out, err
 }
 
 // presence tells whether a broker is active.

@@ -94,13 +94,13 @@ func (l *Lifecycle) task(ctx context.Context, in domain.Instance, a domain.Attem
 	if err != nil {
 		return nil, err
 	}
-	exec, env, err := l.Renderer.Render(spec, in, a)
+	r, err := l.Renderer.Render(spec, in, a)
 	if err != nil {
 		return nil, err
 	}
 	return &protocol.Task{
 		Attempt: int64(a.ID), TraceID: in.TraceID, TaskID: TaskID(in, spec), Project: spec.Project, TaskName: in.JobName,
-		BizDate: in.BizDate.String(), ExecType: spec.Exec.Type, Exec: exec, Params: in.Params, Env: env,
+		BizDate: in.BizDate.String(), ExecType: spec.Exec.Type, Exec: r.Exec, Params: r.Params, Env: r.Env,
 		Expected: domain.Millis(in.Expected), Timeout: a.Deadline.Milliseconds(), Ordinal: a.Ordinal,
 		Shard: protocol.Shard{Index: a.Shard, Total: 1}, Lane: string(a.Lane), OnLost: string(spec.OnWorkerLost),
 		Early: in.Trigger == domain.TriggerManual || in.Trigger == domain.TriggerBackfill || in.RunNo > 1,

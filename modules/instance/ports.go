@@ -12,10 +12,17 @@ type Specs interface {
 	Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error)
 }
 
-// Renderer fills a definition's templates for one attempt: the exec object of
-// its type, and the environment.
+// Rendered is what an attempt is given: the exec object of its type, the
+// environment, and the job's and the run's params together.
+type Rendered struct {
+	Exec   json.RawMessage
+	Env    map[string]string
+	Params map[string]string
+}
+
+// Renderer fills a definition's templates in for one attempt.
 type Renderer interface {
-	Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (exec json.RawMessage, env map[string]string, err error)
+	Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (Rendered, error)
 }
 
 // Deps keeps the dependency rows of instances.

@@ -98,11 +98,11 @@ func (w *world) Spec(_ context.Context, job domain.ID, _ int) (domain.JobSpec, e
 }
 
 // Render fills nothing in.
-func (w *world) Render(spec domain.JobSpec, in domain.Instance, _ domain.Attempt) (json.RawMessage, map[string]string, error) {
+func (w *world) Render(spec domain.JobSpec, in domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
 	if w.bad {
-		return nil, nil, errors.New("no such template")
+		return instance.Rendered{}, errors.New("no such template")
 	}
-	return spec.Exec.Spec, map[string]string{"AX_BIZ_DATE": in.BizDate.String()}, nil
+	return instance.Rendered{Exec: spec.Exec.Spec, Env: map[string]string{"AX_BIZ_DATE": in.BizDate.String()}}, nil
 }
 
 // Attach says how many dependencies each has.

@@ -155,8 +155,8 @@ func (w *world) NamesOf(_ context.Context, jobs []domain.ID) (map[domain.ID]doma
 }
 
 // Render fills nothing in.
-func (w *world) Render(spec domain.JobSpec, _ domain.Instance, _ domain.Attempt) (json.RawMessage, map[string]string, error) {
-	return spec.Exec.Spec, nil, nil
+func (w *world) Render(spec domain.JobSpec, _ domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
+	return instance.Rendered{Exec: spec.Exec.Spec}, nil
 }
 
 // Attach has no dependencies.
