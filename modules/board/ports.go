@@ -20,3 +20,24 @@ type Jobs interface {
 	// Graph reads the jobs of the projects, by name, and every edge between two of them.
 	Graph(ctx context.Context, seen domain.ProjectSet) ([]domain.JobName, []domain.JobEdge, error)
 }
+
+// JobFinder finds jobs that are not deleted.
+type JobFinder interface {
+	// Named finds one by [project/]name or id; NotFound if there is none.
+	Named(ctx context.Context, text string) (domain.JobName, error)
+	// Alike lists at most limit jobs of the projects, by name, in whose name, title or
+	// owner the text stands; project/text asks in one project alone.
+	Alike(ctx context.Context, text string, seen domain.ProjectSet, limit int) ([]domain.JobName, error)
+}
+
+// InstanceFinder finds instances.
+type InstanceFinder interface {
+	Instances
+	// ByTrace finds the instance of a run by its trace id; 0 if there is none.
+	ByTrace(ctx context.Context, trace string) (domain.ID, error)
+}
+
+// WorkerLister lists the workers that are known, by name.
+type WorkerLister interface {
+	List(ctx context.Context) ([]domain.Worker, error)
+}

@@ -10,13 +10,15 @@ import (
 )
 
 // Filter is the list's filter as it stands in the address. Fields of the GET
-// form: state, label, job, biz_date, trace.
+// form: state, label, job, biz_date, trace, made_from, made_to.
 type Filter struct {
 	State   string
 	Label   string
 	Job     string
 	BizDate string
 	Trace   string
+	// The span in which they were made, as it stands in the address, and in words.
+	MadeFrom, MadeTo, Made string
 }
 
 // Set reports whether anything is filtered away.

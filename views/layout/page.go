@@ -18,6 +18,7 @@ type Shell struct {
 	Zone  *time.Location // the reader's zone
 	CSRF  string         // the session's token, into every form
 	Path  string         // path with query of this page, for /prefs to return to
+	Query string         // what was searched for, to stand in the search box again
 
 	Environment string // shown in the top bar, "production" in red; empty: no badge
 	Project     string // the project in sight; empty: "default"

@@ -113,6 +113,19 @@ func (c Curve) path(top float64) string {
 	return b.String()
 }
 
+// dots draws the points that stand alone, which a line can't show: strokes of no
+// length, round because of their caps.
+func (c Curve) dots(top float64) string {
+	var b strings.Builder
+	for i, p := range c.Points {
+		before, after := i == 0 || c.Points[i-1].Gap, i == len(c.Points)-1 || c.Points[i+1].Gap
+		if !c.Area && !p.Gap && before && after {
+			b.WriteString("M" + num(p.X*lineWidth) + " " + num(chartHeight*(1-math.Min(p.Y/top, 1))) + "h0")
+		}
+	}
+	return b.String()
+}
+
 // NiceCeiling is the smallest of 1, 2, 5 × a power of ten of unit that is at
 // least d, for the top of an axis.
 func NiceCeiling(d, unit time.Duration) time.Duration {

@@ -1,5 +1,5 @@
 // Package web is the dashboard with its five figures, the picture of dependencies,
-// and the same figures for programs.
+// the search of the top bar, and the same figures for programs.
 package web
 
 import (
@@ -15,9 +15,10 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 )
 
-// Handlers answers the routes of figures. Reader and Now must be set.
+// Handlers answers the routes of figures and of the search. All fields must be set.
 type Handlers struct {
 	Reader *board.Reader
+	Search *board.Search
 	Now    func() time.Time
 }
 
@@ -26,7 +27,9 @@ func (h *Handlers) Routes() []httpx.Route {
 	return []httpx.Route{
 		{Method: "GET", Path: "/", Action: domain.ActInstanceRead, Handler: h.dashboard},
 		{Method: "GET", Path: "/dag", Action: domain.ActJobRead, Handler: h.graph},
-		{Method: "GET", Path: "/api/v1/dashboard", Action: domain.ActInstanceRead, Handler: h.apiDashboard},
+		{Method: "GET", Path: "/search", Action: domain.ActProjectRead, Handler: h.search},
+		{Method: "GET", Path: "/api/v1/dashboard", Action: domain.ActInstanceRead, Handler: h.apiDashboard,
+			Doc: httpx.Doc{Summary: "The five figures of today; one that can't be read is null", Answer: apiDay{}}},
 	}
 }
 

@@ -89,6 +89,22 @@ func OnceForm(c echo.Context, effect func(ctx context.Context) (location string,
 	}, func(a idem.Answer) error { return Redirect(c, a.Location) })
 }
 
+// OncePage does the same for a form whose answer shows what is told once: page
+// answers the first call, a repeated one ends at location.
+func OncePage(c echo.Context, effect func(ctx context.Context) (location string, err error), page func() error) error {
+	first := false
+	return once(c, func(ctx context.Context) (idem.Answer, error) {
+		location, err := effect(ctx)
+		first = err == nil
+		return idem.Answer{Status: http.StatusSeeOther, Location: location}, err
+	}, func(a idem.Answer) error {
+		if first {
+			return page()
+		}
+		return Redirect(c, a.Location)
+	})
+}
+
 func once(c echo.Context, effect func(context.Context) (idem.Answer, error), answer func(idem.Answer) error) error {
 	ctx := c.Request().Context()
 	sc := scopeOf(ctx)

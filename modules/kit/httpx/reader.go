@@ -118,6 +118,15 @@ func LocalPath(path string) string {
 	return path
 }
 
+// BaseURL is where the caller reaches AX, as its own address has it, without a path:
+// for lines to copy, not for anything that must be true.
+func BaseURL(c echo.Context) string {
+	if scopeOf(c.Request().Context()).secure {
+		return "https://" + c.Request().Host
+	}
+	return "http://" + c.Request().Host
+}
+
 // Redirect sends the browser to a place within AX, also from an htmx request.
 func Redirect(c echo.Context, path string) error {
 	if fromHTMX(c) {
