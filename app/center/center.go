@@ -86,7 +86,13 @@ type life struct {
 	broker *broker.Broker // nil without the role
 	sched  *scheduler.Scheduler
 	fleet  *fleet.Watch
-	pools  []*dbx.DB
+	pools  []rolePool
+}
+
+// rolePool is a role's own pool.
+type rolePool struct {
+	*dbx.DB
+	role config.Mode
 }
 
 // live is one life.
@@ -151,11 +157,11 @@ func prepare(ctx context.Context, url string) error {
 }
 
 // pool opens a role's own pool under the lease.
-func (l *life) pool(ctx context.Context, size int) (*dbx.DB, error) {
+func (l *life) pool(ctx context.Context, role config.Mode, size int) (*dbx.DB, error) {
 	opened, closed := l.lease.Hooks()
 	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, OnConnect: opened, OnClose: closed})
 	if err == nil {
-		l.pools = append(l.pools, db)
+		l.pools = append(l.pools, rolePool{db, role})
 	}
 	return db, err
 }
@@ -173,21 +179,21 @@ func (l *life) closePools() {
 func (l *life) start(ctx context.Context, g *errgroup.Group, s *site) error {
 	mode, pools := l.o.Config.Mode, l.o.Config.Pools
 	if mode.Carries(config.ModeBroker) {
-		db, err := l.pool(ctx, pools.Broker)
+		db, err := l.pool(ctx, config.ModeBroker, pools.Broker)
 		if err != nil {
 			return err
 		}
 		l.startBroker(ctx, g, l.newCore(db))
 	}
 	if mode.Carries(config.ModeScheduler) {
-		db, err := l.pool(ctx, pools.Scheduler)
+		db, err := l.pool(ctx, config.ModeScheduler, pools.Scheduler)
 		if err != nil {
 			return err
 		}
 		l.startScheduler(ctx, g, l.newCore(db))
 	}
 	if mode.Carries(config.ModeWeb) {
-		db, err := l.pool(ctx, pools.Web)
+		db, err := l.pool(ctx, config.ModeWeb, pools.Web)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func newSite(o Options) *site {
 		answer(w, http.StatusOK, map[string]string{"status": "alive"})
 	})
 	s.mux.HandleFunc("GET /readyz", s.readyz)
-	s.mux.Handle("GET /metrics", promhttp.Handler())
+	s.mux.Handle("GET /metrics", promhttp.HandlerFor(newMetrics(s), promhttp.HandlerOpts{}))
 	s.mux.HandleFunc("/", s.page)
 	return s
 }
