@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -16,6 +17,8 @@ type Filter struct {
 	State    domain.State
 	Labels   []domain.Label
 	From, To int64 // expected time in milliseconds, [From, To)
+	// MadeFrom and MadeTo choose by when an instance was made, [MadeFrom, MadeTo).
+	MadeFrom, MadeTo time.Time
 	// After is the last row of the page before.
 	AfterID   domain.ID
 	AfterDate domain.BizDate
@@ -47,6 +50,12 @@ func (s *Store) List(ctx context.Context, f Filter) ([]domain.Instance, error) {
 	}
 	if f.To > 0 {
 		add("expected_at < ?", f.To)
+	}
+	if !f.MadeFrom.IsZero() { // ids are made with the clock or a little ahead of it, so the key helps
+		add("id >= ? AND created_at >= ?", domain.IDAt(f.MadeFrom), domain.Millis(f.MadeFrom))
+	}
+	if !f.MadeTo.IsZero() {
+		add("id < ? AND created_at < ?", domain.IDAt(f.MadeTo.Add(time.Minute)), domain.Millis(f.MadeTo))
 	}
 	order := "id DESC"
 	switch {

@@ -18,6 +18,12 @@ const (
 	apiMaxPage = 500
 )
 
+// briefs is one page of instances.
+type briefs struct {
+	Instances []brief `json:"instances"`
+	Cursor    string  `json:"cursor"`
+}
+
 func (h *Handlers) apiList(c echo.Context) error {
 	ctx := c.Request().Context()
 	limit, err := httpx.Limit(c, apiPage, apiMaxPage)
@@ -36,7 +42,7 @@ func (h *Handlers) apiList(c echo.Context) error {
 	for i, in := range ins {
 		out[i] = briefOf(in, names)
 	}
-	return c.JSON(http.StatusOK, map[string]any{"instances": out, "cursor": next})
+	return c.JSON(http.StatusOK, briefs{out, next})
 }
 
 func (h *Handlers) apiShow(c echo.Context) error {
@@ -63,6 +69,15 @@ func (h *Handlers) full(ctx context.Context, in domain.Instance) (full, error) {
 	return fullOf(w, names), nil
 }
 
+// why is why an instance isn't running, or how it ended.
+type why struct {
+	ID    domain.ID    `json:"id"`
+	Why   string       `json:"why"`
+	Code  string       `json:"code"`
+	State domain.State `json:"state"`
+	Label domain.Label `json:"label"`
+}
+
 func (h *Handlers) apiWhy(c echo.Context) error {
 	ctx := c.Request().Context()
 	in, err := h.instance(c, domain.ActInstanceRead)
@@ -74,12 +89,12 @@ func (h *Handlers) apiWhy(c echo.Context) error {
 		return err
 	}
 	s := instance.Why(facts)
-	return c.JSON(http.StatusOK, map[string]any{"id": in.ID, "why": s.English(), "code": s.ID, "state": in.State, "label": in.Label})
+	return c.JSON(http.StatusOK, why{in.ID, s.English(), s.ID, in.State, in.Label})
 }
 
 // asked is the body of a kill or a rerun; no body is an empty one.
 type asked struct {
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 }
 
 func readAsked(c echo.Context) (asked, error) {
@@ -149,12 +164,15 @@ type started struct {
 	Note   string            `json:"note,omitempty"`
 }
 
+// start is the body of a start by hand; no body is an empty one.
+type start struct {
+	BizDate *string           `json:"bizDate,omitempty"`
+	Params  map[string]string `json:"params,omitempty"`
+	Reason  string            `json:"reason,omitempty"`
+}
+
 func (h *Handlers) apiTrigger(c echo.Context) error {
-	var body struct {
-		BizDate *string           `json:"bizDate"`
-		Params  map[string]string `json:"params"`
-		Reason  string            `json:"reason"`
-	}
+	var body start
 	if len(bytes.TrimSpace(httpx.Body(c))) > 0 {
 		if err := httpx.ReadJSON(c, &body); err != nil {
 			return err

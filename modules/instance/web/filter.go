@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/instance/store"
@@ -18,18 +19,23 @@ type filter struct {
 	Job     string
 	BizDate string
 	Trace   string
-	Cursor  string
+	// When the instance was made, RFC 3339: the figures of a day link here.
+	MadeFrom string
+	MadeTo   string
+	Cursor   string
 }
 
 func readFilter(q url.Values) filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{State: get("state"), Label: get("label"), Job: get("job"), BizDate: get("biz_date"), Trace: get("trace"), Cursor: q.Get("cursor")}
+	return filter{State: get("state"), Label: get("label"), Job: get("job"), BizDate: get("biz_date"), Trace: get("trace"),
+		MadeFrom: get("made_from"), MadeTo: get("made_to"), Cursor: q.Get("cursor")}
 }
 
 // query is the filter in an address again, without its cursor.
 func (f filter) query() url.Values {
 	q := url.Values{}
-	for name, v := range map[string]string{"state": f.State, "label": f.Label, "job": f.Job, "biz_date": f.BizDate, "trace": f.Trace} {
+	for name, v := range map[string]string{"state": f.State, "label": f.Label, "job": f.Job, "biz_date": f.BizDate, "trace": f.Trace,
+		"made_from": f.MadeFrom, "made_to": f.MadeTo} {
 		if v != "" {
 			q.Set(name, v)
 		}
@@ -74,12 +80,32 @@ func (f filter) plan(ctx context.Context, limit int) (store.Filter, error) {
 		}
 		q.BizDate = d
 	}
+	var err error
+	if q.MadeFrom, err = moment("made_from", f.MadeFrom); err != nil {
+		return q, err
+	}
+	if q.MadeTo, err = moment("made_to", f.MadeTo); err != nil {
+		return q, err
+	}
 	var after place
 	if _, err := httpx.ReadCursor(f.Cursor, &after); err != nil {
 		return q, err
 	}
 	q.AfterID, q.AfterDate = after.ID, after.Date
 	return q, nil
+}
+
+// moment reads an instant; the empty text is none. A plus that was sent as it is
+// arrives as a blank.
+func moment(field, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, strings.Replace(text, " ", "+", 1))
+	if err != nil {
+		return t, domain.Fail(domain.Invalid, "%q is no moment", text).At(field).WithHint("write it like 2026-02-03T00:00:00+08:00")
+	}
+	return t, nil
 }
 
 func (f filter) planStatus(q *store.Filter) error {
@@ -164,7 +190,8 @@ func (h *Handlers) byTrace(ctx context.Context, trace string, q store.Filter) ([
 	}
 	passes := (q.Projects == nil || slices.Contains(q.Projects, in.ProjectID)) && (q.Job == 0 || q.Job == in.JobID) &&
 		(q.BizDate.IsZero() || q.BizDate == in.BizDate) && (q.State == "" || q.State == in.State) &&
-		(len(q.Labels) == 0 || slices.Contains(q.Labels, in.Label))
+		(len(q.Labels) == 0 || slices.Contains(q.Labels, in.Label)) && !in.CreatedAt.Before(q.MadeFrom) &&
+		(q.MadeTo.IsZero() || in.CreatedAt.Before(q.MadeTo))
 	if !passes {
 		return nil, "", nil
 	}

@@ -26,6 +26,7 @@ func (h *Handlers) listPage(c echo.Context) error {
 	f := readFilter(c.QueryParams())
 	p := instances.ListPage{Shell: httpx.Shell(c), ClearURL: "/instances",
 		Filter: instances.Filter{State: f.State, Label: f.Label, Job: f.Job, BizDate: f.BizDate, Trace: f.Trace}}
+	p.Filter.MadeFrom, p.Filter.MadeTo, p.Filter.Made = f.MadeFrom, f.MadeTo, madeWords(ctx, f)
 	p.Chips, p.Labels = chipsOf(f), labelOptions(ctx, f.State)
 	ins, next, err := h.list(ctx, f, pageSize)
 	if err != nil {
@@ -54,6 +55,16 @@ func (h *Handlers) listPage(c echo.Context) error {
 		p.Pager.FirstURL = address(f, "")
 	}
 	return httpx.Render(c, http.StatusOK, instances.List(p))
+}
+
+// madeWords says the span in which the instances were made, in the reader's zone.
+func madeWords(ctx context.Context, f filter) string {
+	from, err := moment("made_from", f.MadeFrom)
+	to, bad := moment("made_to", f.MadeTo)
+	if err != nil || bad != nil || from.IsZero() && to.IsZero() {
+		return ""
+	}
+	return i18n.T(ctx, "inst.made", "from", i18n.DateTime(ctx, from), "to", i18n.DateTime(ctx, to))
 }
 
 // address is the list's address with the filter and a cursor.

@@ -99,6 +99,14 @@ type logLine struct {
 	Cont   bool   `json:"cont,omitempty"` // its text goes on from an earlier line's
 }
 
+// logLines is one page of an attempt's output.
+type logLines struct {
+	Attempt  domain.ID `json:"attempt"`
+	Lines    []logLine `json:"lines"`
+	Last     int64     `json:"last"`     // the number of its last line
+	Complete bool      `json:"complete"` // no more will come
+}
+
 func (h *Handlers) apiLogs(c echo.Context) error {
 	ctx := c.Request().Context()
 	in, err := h.instance(c, domain.ActLogRead)
@@ -127,7 +135,7 @@ func (h *Handlers) apiLogs(c echo.Context) error {
 	for i, l := range p.Lines {
 		lines[i] = logLine{N: l.No, Time: stamp(l.At), Stream: streamOf(l), Text: textOf(ctx, l), Cont: l.Cont}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"attempt": a.ID, "lines": lines, "last": p.Last, "complete": p.Complete})
+	return c.JSON(http.StatusOK, logLines{a.ID, lines, p.Last, p.Complete})
 }
 
 // olderLines answers the lines before one, for the page.

@@ -161,6 +161,8 @@ func schemaOf(t reflect.Type) map[string]any {
 		return map[string]any{"type": "string", "format": "date-time"}
 	case t == typeID:
 		return map[string]any{"type": "string"}
+	case t.Kind() == reflect.Struct && t.ConvertibleTo(typeTime): // a moment in a form of its own
+		return map[string]any{"type": "string", "format": "date-time", "nullable": true}
 	case t == typeRaw || t.Kind() != reflect.Pointer && t.Implements(typeJSON):
 		return map[string]any{}
 	case t.Kind() != reflect.Pointer && t.Implements(typeTextly):
