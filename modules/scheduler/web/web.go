@@ -36,7 +36,9 @@ type Handlers struct {
 
 // Routes is the table.
 func (h *Handlers) Routes() []httpx.Route {
-	return []httpx.Route{{Method: "GET", Path: "/api/v1/ledger", Action: domain.ActJobRead, Handler: h.apiLedger}}
+	return []httpx.Route{{Method: "GET", Path: "/api/v1/ledger", Action: domain.ActJobRead, Handler: h.apiLedger,
+		Doc: httpx.Doc{Summary: "The books: what was planned = fired + skipped + missed", Answer: apiLedger{},
+			Query: []httpx.Param{{Name: "job", Text: "[project/]name or id; empty: all"}, {Name: "from", Text: "RFC 3339"}, {Name: "to", Text: "RFC 3339"}}}}}
 }
 
 // apiLedger is the answer: the accounts of the fires in [from, to).
