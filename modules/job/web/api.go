@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,11 +54,35 @@ func (h *Handlers) apiApply(c echo.Context) error {
 	if faults := problems.Errors(); len(faults) > 0 {
 		return refused(c, problems)
 	}
+	if !in.DryRun {
+		if err := h.settleNext(ctx, applied); err != nil {
+			return err
+		}
+	}
 	out := apiApplied{Results: make([]apiResult, len(applied)), DryRun: in.DryRun}
 	for i, a := range applied {
 		out.Results[i] = resultOf(c, a, in.DryRun)
 	}
 	return c.JSON(http.StatusOK, out)
+}
+
+// settleNext replaces what the files promised by what their triggers will do: the grid
+// of an interval begins when it is first saved, not when it is read.
+func (h *Handlers) settleNext(ctx context.Context, applied []job.Applied) error {
+	ids := make([]domain.ID, len(applied))
+	for i, a := range applied {
+		ids[i] = a.Job.ID
+	}
+	next, err := h.Fires.NextFires(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, a := range applied {
+		if applied[i].Next, err = h.Jobs.NextOf(a.Job, next[a.Job.ID], shownFires); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // apiApplied is the answer of an apply.

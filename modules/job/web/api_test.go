@@ -94,6 +94,25 @@ func TestAllOrNothing(t *testing.T) {
 	})
 }
 
+func TestTheNextFiresToldAreThoseOfTheTrigger(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		first := w.apply(edge.AdminToken, yaml("grid", "every: 10m"), yaml("off", "every: 10m", "enabled: false"))
+		again := w.apply(edge.AdminToken, yaml("grid", "every: 10m"))
+		var next int64
+		if err := w.DB.Scan(t.Context(), &next, "SELECT next_fire_at FROM `trigger` WHERE enabled = 1"); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range []applied{first, again} {
+			if fires := got.Results[0].Next; len(fires) != 5 || fires[0].UnixMilli() != next || fires[4].Sub(fires[0]) != 40*time.Minute {
+				t.Errorf("told %v, the trigger fires at %v", fires, time.UnixMilli(next).UTC())
+			}
+		}
+		if len(first.Results[1].Next) != 0 {
+			t.Errorf("a paused job is told to fire: %v", first.Results[1].Next)
+		}
+	})
+}
+
 func TestADryRunSaysAllAndKeepsNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.apply(edge.AdminToken, yaml("old"))
