@@ -83,7 +83,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			st := store.New(e.DB)
 			w.tally = board.Tally{Store: st}
 			reader := &board.Reader{Store: st, Instances: w, Jobs: w, Zone: zone}
-			return (&web.Handlers{Reader: reader, Now: func() time.Time { return w.now }}).Routes()
+			return (&web.Handlers{Reader: reader, Search: &board.Search{Jobs: w, Instances: w, Workers: w}, Now: func() time.Time { return w.now }}).Routes()
 		})
 		for i, name := range []string{"alpha", "beta", "gamma"} {
 			w.names[domain.ID(i+1)] = domain.JobName{ID: domain.ID(i + 1), ProjectID: 7, Key: domain.JobKey{Project: domain.DefaultProject, Name: name}, Title: "<" + name + ">"}
