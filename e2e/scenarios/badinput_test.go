@@ -11,7 +11,9 @@ import (
 
 // badFiles are job files that must be refused, each with what the refusal must say.
 func badFiles() []struct{ name, text, says string } {
-	dep := func(name string) string { return "deps:\n  - name: " + name + "\n    biz_date: current\n    check: success" }
+	dep := func(name string) string {
+		return "deps:\n  - name: " + name + "\n    biz_date: current\n    check: success"
+	}
 	return []struct{ name, text, says string }{
 		{"wrong YAML", "version: v1\njob:\n  name: a\n   exec: {type: shell, command: true}\n", ":4:"},
 		{"unknown key", shellJob("a", "true", "tiemout: 5"), "timeout"},
@@ -91,7 +93,7 @@ func TestBadCallsAreRefusedAndChangeNothing(t *testing.T) {
 			says                     string
 		}{
 			{"a megabyte of param", "POST", "/api/v1/jobs/base/trigger", `{"params":{"p":"` + strings.Repeat("x", 1<<20) + `"}}`, 0, ""},
-			{"70 KB of param", "POST", "/api/v1/jobs/base/trigger", `{"params":{"p":"` + strings.Repeat("x", 70<<10) + `"}}`, 0, "64"},
+			{"70 KB of param", "POST", "/api/v1/jobs/base/trigger", `{"params":{"p":"` + strings.Repeat("x", 70<<10) + `"}}`, 400, "65536"},
 			{"a date that is none", "POST", "/api/v1/jobs/base/trigger", `{"bizDate":"2026-02-30"}`, 400, "2026-02-30"},
 			{"a job that is not there", "POST", "/api/v1/jobs/absent/trigger", `{}`, 404, "absent"},
 			{"a body that is no JSON", "POST", "/api/v1/jobs/base/trigger", `{`, 400, ""},

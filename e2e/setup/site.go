@@ -3,7 +3,11 @@ package setup
 import (
 	"crypto/rand"
 	"os"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/redistest"
@@ -34,7 +38,25 @@ func NewSite(t T, database, redis string) *Site {
 		t.Fatalf("%v", err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return &Site{Database: database, Redis: redis, Token: "axt_" + rand.Text(), dir: dir}
+	s := &Site{Database: database, Redis: redis, Token: "axt_" + rand.Text(), dir: dir}
+	t.Cleanup(func() { s.nothingLeft(t) })
+	return s
+}
+
+// nothingLeft expects that no process of the site, a watchdog say, outlives the processes that were started: all
+// have the site's token in their environment. What is left is ended.
+func (s *Site) nothingLeft(t T) {
+	left := Survivors(s.Token)
+	for deadline := time.Now().Add(15 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = Survivors(s.Token) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, line := range left {
+		t.Errorf("left behind by the site: %s", line)
+		pid, _, _ := strings.Cut(line, " ")
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+	}
 }
 
 // Each runs fn as a subtest per set of stores: sqlite/miniredis, where everything is embedded, and mariadb/redis.
