@@ -193,7 +193,6 @@ func (b *Broker) loadStatus(ctx context.Context, st domain.Status) error {
 				ids = append(ids, in.AttemptID)
 				jobs[in.AttemptID] = in.JobID
 			}
-			in.Ver-- // a change tells the ver before it
 			b.mem.changed(domain.Change{Instance: in})
 		}
 		if err := b.adopt(ctx, ids, jobs); err != nil {

@@ -144,6 +144,24 @@ func TestAWorkerThatComesBackInTimeKeepsWhatWaits(t *testing.T) {
 	})
 }
 
+func TestAWorkerThatComesBackIsGivenWorkAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		back := w.workers["w"]
+		w.lose("w", "has been silent")
+		w.do(w.b.inspect)
+		w.workers["w"] = back
+		w.beat("w")
+		a := w.ready(w.job(domain.JobSpec{}))
+		w.start()
+		for range 10 {
+			time.Sleep(time.Second)
+			w.beat("w", w.ins[a].AttemptID)
+		}
+		w.want(a, "running/dispatched")
+	})
+}
+
 func TestAGrantUnnamedInTwoHeartbeatsIsSettled(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		job := w.job(domain.JobSpec{})

@@ -101,6 +101,10 @@ func TestEachClaimIsAnsweredAndATaskGoesToItsTargetAlone(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("answers\n%v, want\n%v", got, want)
 		}
+		got = answers(w.hear(foreign, claim("w", "n2", one)))
+		if want := []string{fmt.Sprintf("x n3: -%d", one), fmt.Sprintf("w n2: +%d", one)}; !slices.Equal(got, want) {
+			t.Fatalf("answers\n%v, want\n%v", got, want)
+		}
 		if w.attempts[one].Nonce != "n2" {
 			t.Fatalf("the nonce kept is %s", w.attempts[one].Nonce)
 		}

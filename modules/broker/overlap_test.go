@@ -233,6 +233,70 @@ func TestNobodyOvertakesTheOneWhoseTurnItIs(t *testing.T) {
 	})
 }
 
+// The turn was given, and another fire is older in the queue.
+func TestATurnThatWasGivenIsKept(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		a := w.ready(job)
+		w.start()
+		b := w.ready(job, on("2026-03-09"))
+		w.do(w.b.round)
+		w.end(a, domain.OutcomeSuccess)
+		c := w.ready(job, on("2026-03-10"))
+		time.Sleep(time.Second)
+		w.do(w.b.sweep)
+		w.do(w.b.round)
+		w.want(b, "running/dispatched")
+		w.want(c, "running/held_overlap")
+	})
+}
+
+func TestWhatWaitsForOneThatEndedUnheardIsFreed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 4)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		a := w.ready(job)
+		w.do(w.b.round)
+		b := w.ready(job)
+		w.do(w.b.round)
+		w.want(b, "running/held_overlap")
+		w.unheard = true
+		if err := w.kill(a); err != nil {
+			t.Fatal(err)
+		}
+		w.unheard = false
+		w.do(w.b.freeHeld)
+		w.want(b, "running/queued")
+	})
+}
+
+// A row that was read before the change does not undo it.
+func TestAnOldRowFreesNobody(t *testing.T) {
+	m := newMemory()
+	in := domain.Instance{ID: 5, JobID: 1, Ver: 3, Status: domain.Status{State: domain.Running, Label: domain.Queued}}
+	begins := in
+	begins.Label = domain.Dispatched
+	m.changed(domain.Change{Move: domain.MoveDispatch, From: in.Status, Instance: begins})
+	m.correct(1, 5, in, true)
+	if len(m.busy[1]) != 1 {
+		t.Fatal("an instance that has begun is in nobody's way")
+	}
+	ends := in
+	ends.Ver, ends.Status = 5, domain.Status{State: domain.Success}
+	m.correct(1, 5, ends, true)
+	if len(m.busy) != 0 {
+		t.Fatal("an instance that has ended is in the way")
+	}
+	later, earlier := in, begins
+	later.Ver, later.Label = 7, domain.HeldOverlap
+	m.changed(domain.Change{Instance: later})
+	m.changed(domain.Change{Instance: earlier}) // heard of late
+	if len(m.busy) != 0 || len(m.held[1]) != 1 {
+		t.Fatalf("an older commit counts: busy %v, held %v", m.busy, m.held)
+	}
+}
+
 func TestALaterFireReplacesWhatRunsAndWhatWaits(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.worker("w", 4)
