@@ -66,7 +66,7 @@ func sources(t *testing.T, visit func(path, text string), endings ...string) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "testdata") {
+		if d.IsDir() && slices.Contains([]string{"node_modules", ".git", "testdata", "tmp", "data"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		fits := slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(path, e) })
