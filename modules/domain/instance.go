@@ -81,6 +81,20 @@ type Instance struct {
 	CancelledBy
 }
 
+// Delay is start − max(expected time, dependencies met) of a first start; false where
+// there was none, or it was made due otherwise: a rerun by a person, a retry by a
+// back-off.
+func (in Instance) Delay() (time.Duration, bool) {
+	if in.StartedAt.IsZero() || in.RunNo > 1 || in.RetriesUsed > 0 || in.LostCount > 0 {
+		return 0, false
+	}
+	due := in.Expected
+	if in.MetAt.After(due) {
+		due = in.MetAt
+	}
+	return max(in.StartedAt.Sub(due), 0), true
+}
+
 // CancelledBy names the instance and run whose end cancelled this one.
 type CancelledBy struct {
 	InstanceID ID

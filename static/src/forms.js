@@ -100,5 +100,6 @@ function startCheck() {
     clearTimeout(timer);
     timer = setTimeout(check, 350);
   });
-  if (!side.querySelector("[data-checked]")) check();
+  const typed = [...form.querySelectorAll("input:not([type=hidden]), textarea")].some((field) => field.value.trim() !== "");
+  if (typed && !side.querySelector("[data-checked]")) check();
 }

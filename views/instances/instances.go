@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -109,7 +110,7 @@ type moment struct {
 func (a Attempt) moments() []moment {
 	all := []moment{
 		{name: "dispatched", at: a.Dispatched}, {name: "acked", at: a.Acked}, {name: "granted", at: a.Granted},
-		{name: "started", at: a.Started}, {name: "finished", at: a.Finished}, {name: "reported", at: a.Reported},
+		{name: "started", at: a.Started}, {name: "finished", at: a.Finished},
 	}
 	var last time.Time
 	for i := range all {
@@ -119,6 +120,12 @@ func (a Attempt) moments() []moment {
 		}
 	}
 	return all
+}
+
+// codeUnsaid reports whether the exit code must be shown, because the message does
+// not begin with it.
+func (a Attempt) codeUnsaid() bool {
+	return a.ExitCode != "" && !strings.HasPrefix(a.Message, "exit code "+a.ExitCode)
 }
 
 func attemptName(ctx context.Context, a Attempt) string {

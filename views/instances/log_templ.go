@@ -208,7 +208,7 @@ func attemptTabs(p ShowPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if a.ExitCode != "" {
+			if a.codeUnsaid() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<code>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

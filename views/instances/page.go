@@ -143,7 +143,6 @@ type Attempt struct {
 	Acked      time.Time
 	Granted    time.Time
 	Started    time.Time
-	Reported   time.Time
 	Finished   time.Time
 	ExitCode   string // empty: none
 	Outcome    string

@@ -107,7 +107,7 @@ func runningInstance(s layout.Shell, tab string) instances.ShowPage {
 		attempt(2, p.Status, "worker-07", start, "", ""),
 	}}}
 	p.Runs[0].Attempts[1].Selected = true
-	p.Runs[0].Attempts[1].Finished, p.Runs[0].Attempts[1].Reported = time.Time{}, time.Time{}
+	p.Runs[0].Attempts[1].Finished = time.Time{}
 	p.Log = instances.Log{Live: true, StreamURL: "/log?n=0", RangeURL: "/log", RawURL: "/log.txt", Lines: sampleLines(start, 421)}
 	p.Command = "python3 score.py --date {{biz_date}} --buckets 640\nAX_BIZ_DATE=2026-11-26  DB_PASSWORD=******"
 	p.Params = []instances.Param{{Name: "source", Value: "order_table", Origin: word(s.Lang, "job", "任务")}, {Name: "date", Value: "2026-11-26", Origin: word(s.Lang, "trigger", "触发时")}}
@@ -123,7 +123,7 @@ func attempt(no int, status ui.Status, target string, start time.Time, code, mes
 	return instances.Attempt{
 		No: no, URL: fmt.Sprintf("?attempt=%d", no), Status: status, Target: ui.Ref{ID: target, URL: "/workers"},
 		Dispatched: start.Add(-21 * time.Millisecond), Acked: start.Add(-12 * time.Millisecond), Granted: start.Add(-9 * time.Millisecond), Started: start,
-		Finished: start.Add(26 * time.Second), Reported: start.Add(26*time.Second + 14*time.Millisecond), ExitCode: code, Message: message,
+		Finished: start.Add(26 * time.Second), ExitCode: code, Message: message,
 	}
 }
 

@@ -51,24 +51,11 @@ func briefOf(in domain.Instance, names map[domain.ID]domain.JobName) brief {
 		ExpectedTime: stamp(in.Expected), State: string(in.State), Label: string(in.Label), Trigger: string(in.Trigger), Run: in.RunNo,
 		Version: in.Version, Lane: string(in.Lane), RequestedBy: in.RequestedBy, Reason: in.Reason, CreatedAt: stamp(in.CreatedAt),
 		ReadyAt: stamp(in.ReadyAt), StartedAt: stamp(in.StartedAt), FinishedAt: stamp(in.FinishedAt), Message: in.Message}
-	if d, ok := delay(in); ok {
+	if d, ok := in.Delay(); ok {
 		ms := d.Milliseconds()
 		b.DelayMs = &ms
 	}
 	return b
-}
-
-// delay is start − max(expected time, dependencies met), of a first start: a rerun
-// was made due by a person, a retry by a back-off.
-func delay(in domain.Instance) (time.Duration, bool) {
-	if in.StartedAt.IsZero() || in.RunNo > 1 || in.RetriesUsed > 0 || in.LostCount > 0 {
-		return 0, false
-	}
-	due := in.Expected
-	if in.MetAt.After(due) {
-		due = in.MetAt
-	}
-	return max(in.StartedAt.Sub(due), 0), true
 }
 
 // full is an instance with all that is known of it.

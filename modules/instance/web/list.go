@@ -124,7 +124,7 @@ func (h *Handlers) targets(ctx context.Context, ins []domain.Instance) (map[doma
 func rowOf(ctx context.Context, in domain.Instance, names map[domain.ID]domain.JobName, targets map[domain.ID]domain.Attempt) instances.Row {
 	r := instances.Row{ID: in.ID.String(), URL: instanceURL(in.ID), Job: jobRef(names, in), BizDate: in.BizDate.String(), Status: status(in.Status),
 		Trigger: string(in.Trigger), Attempt: in.Attempts, Expected: in.Expected, Started: in.StartedAt, Duration: took(ctx, in), Trace: in.TraceID}
-	r.Delay, _ = delay(in)
+	r.Delay, _ = in.Delay()
 	if a, ok := targets[in.AttemptID]; ok {
 		r.Target = targetRef(a.Target)
 		if in.Label == domain.Dispatched || in.Label == domain.Stopping || in.Label == domain.Orphan {

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -79,7 +81,8 @@ func head(ctx context.Context, w whole, names map[domain.ID]domain.JobName) inst
 		Elapsed: took(ctx, in), Progress: -1, Timeout: time.Duration(spec.TimeoutSec) * time.Second, TimeoutDefault: !spec.TimeoutGiven,
 		Version: in.Version, Trace: in.TraceID, Steps: stepsOf(ctx, w),
 		GraphURL: "/dag?" + url.Values{"biz_date": {in.BizDate.String()}, "job": {key(names, in)}}.Encode()}
-	p.Delay, p.HasDelay = delay(in)
+	p.Delay, p.HasDelay = in.Delay()
+	p.Command = commandText(spec.Exec)
 	if w.facts.Attempt != nil {
 		p.Target = targetRef(w.facts.Attempt.Target)
 	}
@@ -91,6 +94,20 @@ func head(ctx context.Context, w whole, names map[domain.ID]domain.JobName) inst
 		p.Params = append(p.Params, instances.Param{Name: x.name, Value: x.value, Origin: i18n.T(ctx, origin)})
 	}
 	return p
+}
+
+// commandText is what an executor is given, its templates unrendered: the command
+// where there is one, else all of it.
+func commandText(e domain.Exec) string {
+	var shell struct{ Command string }
+	if json.Unmarshal(e.Spec, &shell) == nil && shell.Command != "" {
+		return shell.Command
+	}
+	var all bytes.Buffer
+	if len(e.Spec) <= len("{}") || json.Indent(&all, e.Spec, "", "  ") != nil {
+		return ""
+	}
+	return all.String()
 }
 
 // actions are what the reader may do with the instance as it stands.
@@ -209,11 +226,10 @@ func (h *Handlers) logView(ctx context.Context, w whole, asked string) (instance
 	}
 	api := "/api/v1/instances/" + in.ID.String() + "/logs/"
 	if !ok {
-		v := instances.Log{Reason: i18n.T(ctx, "log.not_sent"), Live: !in.State.Terminal()}
-		if v.Live {
-			v.StreamURL = api + "stream"
+		if in.State.Terminal() {
+			return instances.Log{Reason: i18n.T(ctx, "log.never_sent")}, nil
 		}
-		return v, nil
+		return instances.Log{Reason: i18n.T(ctx, "log.not_sent"), Live: true, StreamURL: api + "stream"}, nil
 	}
 	a.StartedAt = instance.StartOf(in, a)
 	page, err := h.Records.LogTail(ctx, a, shownLines)

@@ -123,6 +123,7 @@ func (h *Handlers) fillRuns(ctx context.Context, p *jobs.JobPage, j domain.Job) 
 		if !in.StartedAt.IsZero() && !in.FinishedAt.IsZero() {
 			row.Duration = max(in.FinishedAt.Sub(in.StartedAt), 0)
 		}
+		row.Delay, _ = in.Delay()
 		p.Instances = append(p.Instances, row)
 	}
 	return nil
