@@ -30,7 +30,6 @@ func TestATaskRunsAndItsOutcomeAndLogArrive(t *testing.T) {
 		if log := c.log(1); !strings.Contains(log, `"out","one"`) || !strings.Contains(log, `"err","two"`) {
 			t.Errorf("log:\n%s", log)
 		}
-		within(t, 5*time.Second, "the starts are told", func() bool { return c.isStarted(1) && c.isStarted(2) })
 		within(t, 5*time.Second, "everything is confirmed", func() bool { return n.Status().Unconfirmed == 0 })
 	})
 }
