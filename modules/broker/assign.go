@@ -90,7 +90,7 @@ func (b *Broker) pages(ctx context.Context, w *walk, after domain.Instance, limi
 			if room <= 0 {
 				return true, after, nil
 			}
-			size = min(room+pageSize/5, pageSize) // some of a page may not fit anybody
+			size = min(room+pageSize/20, pageSize) // some of a page may not fit anybody
 		}
 		page, err := b.Queue.Ready(ctx, w.lane, after, size)
 		if err != nil || len(page) == 0 {

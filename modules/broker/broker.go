@@ -149,9 +149,14 @@ func (b *Broker) loop(ctx context.Context, name string, every time.Duration, rin
 			return nil
 		case <-tick.C:
 		case <-ring:
+			pause(ctx, gather)
 		}
 	}
 }
+
+// gather is how long a round waits after the bell for more of what rang it: a
+// transaction costs much the same for one row as for a hundred.
+const gather = 2 * time.Millisecond
 
 // load builds the memory from committed rows. The clocks of acks and of loss
 // begin anew.
