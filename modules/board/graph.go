@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"slices"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -74,6 +75,14 @@ func (g Graph) Choose(c Choice) Graph {
 		}
 	}
 	return g.only(keep)
+}
+
+// Ran reports whether any of its jobs has an instance on the date.
+func (g Graph) Ran() bool {
+	return slices.ContainsFunc(g.Jobs, func(j domain.JobName) bool {
+		_, ran := g.Days[j.ID]
+		return ran
+	})
 }
 
 // First gives the first n jobs.

@@ -33,9 +33,10 @@ func (h *Handlers) graph(c echo.Context) error {
 			date, asked = given, true
 		}
 	}
+	choice := board.Choice{Around: domain.ParseJobKey(p.Job), Named: p.Job != "", Failing: p.Failing}
 	g, err := h.Reader.Graph(ctx, date, httpx.Visible(ctx, domain.ActJobRead))
 	if err == nil && !asked {
-		date, g, err = h.lastRun(ctx, date, g)
+		date, g, err = h.lastRun(ctx, date, g, choice)
 	}
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (h *Handlers) graph(c echo.Context) error {
 	for _, j := range g.Jobs {
 		p.JobNames = append(p.JobNames, j.Key.String())
 	}
-	shown := g.Choose(board.Choice{Around: domain.ParseJobKey(p.Job), Named: p.Job != "", Failing: p.Failing})
+	shown := g.Choose(choice)
 	if len(shown.Jobs) > maxNodes {
 		p.Cut = i18n.T(ctx, "dag.cut", "all", len(shown.Jobs), "n", maxNodes)
 		shown = shown.First(maxNodes)
@@ -58,15 +59,18 @@ func (h *Handlers) graph(c echo.Context) error {
 const lookBack = 7
 
 // lastRun is today's graph, or that of the last date in the days before on which
-// anything in it ran: an empty picture tells nobody anything.
-func (h *Handlers) lastRun(ctx context.Context, today domain.BizDate, g board.Graph) (domain.BizDate, board.Graph, error) {
-	for back := 1; len(g.Days) == 0 && back <= lookBack; back++ {
+// anything of what is shown ran: an empty picture tells nobody anything.
+func (h *Handlers) lastRun(ctx context.Context, today domain.BizDate, g board.Graph, choice board.Choice) (domain.BizDate, board.Graph, error) {
+	whole := choice
+	whole.Failing = false
+	ran := func(g board.Graph) bool { return g.Choose(choice).Ran() || g.Choose(whole).Ran() }
+	for back := 1; !ran(g) && back <= lookBack; back++ {
 		date := today.AddDays(-back)
 		before, err := h.Reader.Graph(ctx, date, httpx.Visible(ctx, domain.ActJobRead))
 		if err != nil {
 			return today, g, err
 		}
-		if len(before.Days) > 0 {
+		if ran(before) {
 			return date, before, nil
 		}
 	}

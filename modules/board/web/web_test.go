@@ -336,3 +336,19 @@ func TestTheGraphHasTheStatesOfOneDate(t *testing.T) {
 		}
 	})
 }
+
+func TestTheGraphOpensOnTheLastDateOnWhichAnythingInItRan(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		yesterday := w.now.AddDate(0, 0, -1)
+		w.ends(w.starts(w.born(2, yesterday), yesterday), yesterday.Add(time.Minute), domain.Success)
+		w.names[9] = domain.JobName{ID: 9, ProjectID: 7, Key: domain.JobKey{Project: domain.DefaultProject, Name: "lonely"}}
+		w.ends(w.starts(w.born(9, w.now), w.now), w.now.Add(time.Second), domain.Failed)
+		b := w.Browser("admin", edge.AdminPassword)
+		if page := b.Get("/dag"); !strings.Contains(page.Body, `value="2026-02-02"`) || !strings.Contains(page.Body, `class="node" data-st="success"`) {
+			t.Error("a job that nothing depends on keeps the graph on a date on which nothing in it ran")
+		}
+		if page := b.Get("/dag?failing=1"); !strings.Contains(page.Body, `value="2026-02-03"`) || !strings.Contains(page.Body, `class="node" data-st="failed"`) {
+			t.Error("the failing chains of today are not shown")
+		}
+	})
+}
