@@ -1,10 +1,13 @@
-// Package browser drives a real Chromium over the storybook: every page, both
-// languages, both themes, three widths. Without Chromium its tests are skipped.
+// Package browser drives a real Chromium: over the storybook, which has every page in
+// all its states, in both languages and themes at three widths; and over a real AX, as
+// people do. Without Chromium its tests are skipped.
 package browser
 
 import (
 	"context"
+	"flag"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"sync"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/axsched/ax/e2e/setup"
 	"github.com/axsched/ax/views/storybook"
 )
 
@@ -26,18 +30,33 @@ type tab struct {
 	complaints []string
 }
 
+// TestMain lets two browsers run at a time unless -parallel says otherwise: unlike the
+// stories that wait most of the time, they need the processor.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "2"); err != nil {
+		panic(err)
+	}
+	os.Exit(setup.Main(m))
+}
+
 // open starts a fresh Chromium and a server of the storybook; both end with the test.
 func open(t *testing.T) *tab {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium on this machine")
-	}
 	server := httptest.NewServer(storybook.Handler())
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
+	return launch(t, server.URL)
+}
+
+// launch starts a fresh Chromium, which ends with the test.
+func launch(t *testing.T, url string) *tab {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium on this machine")
+	}
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
@@ -47,7 +66,7 @@ func open(t *testing.T) *tab {
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	b := &tab{ctx: ctx, url: server.URL}
+	b := &tab{ctx: ctx, url: url}
 	if err := chromedp.Listen(ctx, b.hear); err != nil {
 		t.Fatalf("start chromium: %v", err)
 	}

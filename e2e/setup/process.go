@@ -36,6 +36,7 @@ type Process struct {
 	t    T
 	mode string
 	env  []string
+	args []string
 	log  string // the file that has its output, of all its lives
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the present life is over
@@ -48,6 +49,8 @@ type Opts struct {
 	Name string
 	// Env is put over the site's variables, KEY=value.
 	Env []string
+	// Args are further flags.
+	Args []string
 }
 
 // starter starts processes from one thread that lives as long as this process: a child's parent-death signal
@@ -72,7 +75,7 @@ func (p *Process) start() {
 	}
 	defer func() { _ = log.Close() }()
 	addr := strings.TrimPrefix(p.URL, "http://")
-	cmd := exec.Command(Binary(p.t), "--mode="+p.mode, "--data", p.Data, "--listen", addr)
+	cmd := exec.Command(Binary(p.t), append([]string{"--mode=" + p.mode, "--data", p.Data, "--listen", addr}, p.args...)...)
 	cmd.Env = p.env
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, filepath.Dir(p.Data)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -218,7 +221,7 @@ func (s *Site) process(t T, mode string, o Opts) *Process {
 		t.Fatalf("%v", err)
 	}
 	p := &Process{Name: o.Name, URL: "http://" + freeAddr(t), Data: data, t: t, mode: mode,
-		log: filepath.Join(s.dir, o.Name+".log"), env: s.environment(mode, o)}
+		log: filepath.Join(s.dir, o.Name+".log"), env: s.environment(mode, o), args: o.Args}
 	p.start()
 	t.Cleanup(p.end)
 	p.Ready()
