@@ -15,6 +15,7 @@ import (
 
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/modules/access"
+	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/scheduler/cron"
 )
@@ -172,7 +173,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 		return err
 	}
 	router, err := httpx.New(httpx.Options{Policy: c.policy, Identity: c.access, Sessions: c.sessions, Ledger: c.sessions, Denials: c.access,
-		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version})
+		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation()})
 	if err != nil {
 		return err
 	}
@@ -184,6 +185,18 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 	s.up(l, router)
 	s.welcome(ctx, c, secret)
 	return nil
+}
+
+// navigation is every page with what it takes to see it.
+func navigation() []httpx.NavEntry {
+	return []httpx.NavEntry{
+		{Page: "dashboard", URL: "/", Action: domain.ActInstanceRead},
+		{Page: "jobs", URL: "/jobs", Action: domain.ActJobRead},
+		{Page: "instances", URL: "/instances", Action: domain.ActInstanceRead},
+		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
+		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
+		{Page: "audit", URL: "/audit", Action: domain.ActAuditRead},
+	}
 }
 
 func (s *site) welcome(ctx context.Context, c *core, setup string) {

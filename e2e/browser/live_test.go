@@ -367,6 +367,9 @@ func TestAViewerLooksAndChangesNothing(t *testing.T) {
 				t.Errorf("a direct POST to %s is answered %s", path, status)
 			}
 		}
+		if n := l.count("[data-nav=audit]"); n != 0 || l.count("[data-nav=jobs]") != 1 {
+			t.Errorf("the navigation leads a viewer to the audit trail %d times", n)
+		}
 		l.goTo("/audit")
 		l.see(`document.querySelector(".failure-code")?.innerText === "403"`)
 		l.fits()

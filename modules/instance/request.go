@@ -158,7 +158,7 @@ func actor(ctx context.Context) string {
 	return "ax"
 }
 
-func object(in domain.Instance) string { return "instance:" + in.ID.String() }
+func object(in domain.Instance) string { return "instance/" + in.ID.String() }
 
 // standing is how an instance stands, for the trail.
 func standing(in domain.Instance, reason string) string {

@@ -66,7 +66,7 @@ func TestTrigger(t *testing.T) {
 		if len(got.Params) != 2 || got.Params["braces"] != "{{biz_date}}" || got.Reason != "test" {
 			t.Errorf("stored %+v", got)
 		}
-		if len(w.audit) != 1 || !strings.Contains(w.audit[0], `params.source: "x"`) || !strings.HasPrefix(w.audit[0], "instance.trigger instance:"+in.ID.String()) {
+		if len(w.audit) != 1 || !strings.Contains(w.audit[0], `params.source: "x"`) || !strings.HasPrefix(w.audit[0], "instance.trigger instance/"+in.ID.String()) {
 			t.Errorf("trail: %q", w.audit)
 		}
 		w.pass(16 * time.Hour)

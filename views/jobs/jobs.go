@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -101,4 +102,9 @@ func editContext(ctx context.Context, p EditPage) string {
 		return i18n.T(ctx, "edit.new_text")
 	}
 	return i18n.T(ctx, "edit.based_on", "n", p.BaseVersion)
+}
+
+// allInstances is the list of instances of the job.
+func (p JobPage) allInstances() string {
+	return (&url.URL{Path: "/instances", RawQuery: url.Values{"job": {p.Job.ID}}.Encode()}).String()
 }

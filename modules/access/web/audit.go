@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -89,9 +90,22 @@ func (h *Handlers) auditPage(c echo.Context) error {
 	p.Pager = pager(c, next)
 	for _, r := range rows {
 		p.Rows = append(p.Rows, audit.Row{ID: r.ID.String(), At: r.At, Who: r.Actor, Via: viaWords(ctx, r.Via), From: r.Remote,
-			Action: actionWords(ctx, r.Action), Object: ui.Ref{ID: r.Object}, Refused: !r.Allowed, Before: r.Before, After: r.After})
+			Action: actionWords(ctx, r.Action), Object: objectRef(r.Object), Refused: !r.Allowed, Before: r.Before, After: r.After})
 	}
 	return httpx.Render(c, http.StatusOK, audit.List(p))
+}
+
+// objectRef leads to what a row is about, where it has a page.
+func objectRef(object string) ui.Ref {
+	r := ui.Ref{ID: object}
+	kind, name, _ := strings.Cut(object, "/")
+	switch kind {
+	case "instance":
+		r.URL = "/instances/" + url.PathEscape(name)
+	case "job":
+		r.URL = "/search?" + url.Values{"q": {name}}.Encode()
+	}
+	return r
 }
 
 func pager(c echo.Context, next string) ui.Pager {
