@@ -18,6 +18,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/fleet"
 	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/kit/lease"
 	"github.com/axsched/ax/modules/scheduler"
@@ -83,10 +84,12 @@ type life struct {
 	lease  *lease.Lease
 	ids    *domain.IDs
 	nudger *nudger
-	broker *broker.Broker // nil without the role
-	sched  *scheduler.Scheduler
-	fleet  *fleet.Watch
-	pools  []rolePool
+	// versions are shared by all roles of the process.
+	versions job.Versions
+	broker   *broker.Broker // nil without the role
+	sched    *scheduler.Scheduler
+	fleet    *fleet.Watch
+	pools    []rolePool
 }
 
 // rolePool is a role's own pool.
@@ -221,6 +224,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 		})
 	})
 	g.Go(func() error { return c.graph.Run(ctx) })
+	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })
 	sink := &logSink{c: o.Transport, group: transport.NewLogsGroup(o.Transport, l.lease.Holder()), lives: c.lifecycle}
 	g.Go(func() error { return sink.run(ctx) })
 }
@@ -250,6 +254,7 @@ func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
 	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Maker: c.lifecycle, Fired: c.instances,
 		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: time.Now})
 	g.Go(func() error { return l.sched.Run(ctx) })
+	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })
 	g.Go(func() error { return c.graph.Run(ctx) })
 }
 

@@ -48,13 +48,29 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.access = access.New(access.Options{Store: c.sessions, Rights: c.policy, IDs: l.ids.Next, Now: time.Now})
 	c.triggers = &scheduler.Triggers{Store: schedulerstore.New(db), IDs: l.ids, Nudge: l.nudger}
 	c.jobs = &job.Definitions{Store: jobstore.New(db), IDs: l.ids, Now: now, Schedules: scheduler.Times{}, Triggers: jobTriggers{c.triggers},
-		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone}
+		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions}
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
 	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: now, Specs: c.jobs, Renderer: renderer{},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: now})
 	c.lifecycle.Deps = c.graph
 	return c
+}
+
+// The definitions of what is due soon are read before it is.
+const (
+	warmEach  = 10 * time.Second
+	warmAhead = time.Minute
+	warmMost  = 20_000
+)
+
+// warm reads the definitions of what is due soon.
+func (c *core) warm(ctx context.Context) error {
+	soon, err := c.triggers.Store.Soon(ctx, now().Add(warmAhead), warmMost)
+	if err != nil {
+		return err
+	}
+	return c.jobs.Warm(ctx, soon)
 }
 
 // sessionIdle is how long a session lives without a request.

@@ -23,11 +23,17 @@ func (b *Broker) readUplink(ctx context.Context) error {
 			}
 			continue
 		}
+		handling := b.Mono()
 		if !b.settle(ctx, letters) {
 			return nil
 		}
 		if len(letters) < mailBatch {
 			b.heardAll(began)
+		}
+		if len(letters) > 0 && len(letters) < mailBatch {
+			// What a batch costs hardly grows with it: under load each waits as long
+			// as the one before took, so that more comes together.
+			pause(ctx, min(b.Mono().Sub(handling), gatherMost))
 		}
 	}
 	return nil
@@ -35,6 +41,7 @@ func (b *Broker) readUplink(ctx context.Context) error {
 
 const (
 	mailBatch  = 1000
+	gatherMost = 10 * time.Millisecond
 	retryPause = 100 * time.Millisecond
 	maxPause   = 2 * time.Second
 )

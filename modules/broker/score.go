@@ -73,7 +73,7 @@ func (t *target) fits(spec domain.JobSpec) bool {
 // The bounds of what is sent ahead of the threads.
 const (
 	minPrefetch = 16
-	maxPrefetch = 256
+	maxPrefetch = 1024
 )
 
 // room is how many more attempts the lane may be sent: its threads, plus as much

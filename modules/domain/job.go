@@ -214,6 +214,12 @@ func canonical(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
+// JobVersion names one version of a job.
+type JobVersion struct {
+	JobID   ID
+	Version int
+}
+
 // Job is a task definition as it stands: the row with the version in force.
 type Job struct {
 	ID        ID

@@ -21,7 +21,10 @@ type Definitions struct {
 	Audit       Audit
 	DefaultZone string // IANA name, for files that give none
 
-	specs specCache
+	// Versions keeps definitions in memory; several may share one. nil: its own.
+	Versions *Versions
+
+	own Versions
 }
 
 // File is one job file of an apply.

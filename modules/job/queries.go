@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -177,14 +176,15 @@ func (d *Definitions) Graph(ctx context.Context, seen domain.ProjectSet) ([]doma
 // Spec reads the definition of a version, also of a deleted job. Versions never
 // change, so they are kept in memory.
 func (d *Definitions) Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error) {
-	if spec, ok := d.specs.get(job, version); ok {
+	versions := d.versions()
+	if spec, ok := versions.get(job, version); ok {
 		return spec, nil
 	}
 	v, err := d.Store.Version(ctx, job, version)
 	if err != nil {
 		return domain.JobSpec{}, err
 	}
-	d.specs.put(job, version, v.Spec)
+	versions.put(job, version, v.Spec)
 	return v.Spec, nil
 }
 
@@ -231,33 +231,4 @@ func (d *Definitions) Find(ctx context.Context, name string) (domain.Job, error)
 		return d.Store.ByID(ctx, id)
 	}
 	return domain.Job{}, noJob(name)
-}
-
-// specCache keeps definitions by version, at most maxSpecs of them.
-type specCache struct {
-	mu sync.RWMutex
-	m  map[specKey]domain.JobSpec
-}
-
-type specKey struct {
-	job     domain.ID
-	version int
-}
-
-const maxSpecs = 50_000
-
-func (c *specCache) get(job domain.ID, version int) (domain.JobSpec, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	s, ok := c.m[specKey{job, version}]
-	return s, ok
-}
-
-func (c *specCache) put(job domain.ID, version int, s domain.JobSpec) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.m == nil || len(c.m) >= maxSpecs {
-		c.m = map[specKey]domain.JobSpec{}
-	}
-	c.m[specKey{job, version}] = s
 }

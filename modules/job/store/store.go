@@ -198,6 +198,31 @@ func (s *Store) Version(ctx context.Context, job domain.ID, version int) (Versio
 	return rows[0].version(), nil
 }
 
+// EachVersion reads versions in batches; those that are not there are passed over.
+func (s *Store) EachVersion(ctx context.Context, wanted []domain.JobVersion, one func(domain.JobVersion, domain.JobSpec)) error {
+	for part := range slices.Chunk(wanted, 200) {
+		args := make([]any, 0, 2*len(part))
+		for _, w := range part {
+			args = append(args, w.JobID, w.Version)
+		}
+		where := strings.TrimSuffix(strings.Repeat("(job_id = ? AND version = ?) OR ", len(part)), " OR ")
+		var rows []struct {
+			JobID   int64
+			Version int
+			Spec    string
+		}
+		if err := s.db.Scan(ctx, &rows, "SELECT job_id, version, spec FROM job_version WHERE "+where, args...); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			var spec domain.JobSpec
+			_ = json.Unmarshal([]byte(r.Spec), &spec) // written by us only
+			one(domain.JobVersion{JobID: domain.ID(r.JobID), Version: r.Version}, spec)
+		}
+	}
+	return nil
+}
+
 // Edge is one dependency of the definitions in force.
 type Edge struct {
 	JobID, Upstream, ProjectID domain.ID

@@ -98,6 +98,20 @@ func (s *Store) Due(ctx context.Context, until time.Time, limit int) ([]plan.Due
 	return s.due(ctx, "next_fire_at > 0 AND next_fire_at <= ? ORDER BY next_fire_at LIMIT ?", domain.Millis(until), limit)
 }
 
+// Soon reads the versions of the jobs that are due up to an instant, the oldest first.
+func (s *Store) Soon(ctx context.Context, until time.Time, limit int) ([]domain.JobVersion, error) {
+	var rows []struct {
+		JobID   int64
+		Version int
+	}
+	err := s.db.Scan(ctx, &rows, "SELECT job_id, version FROM `trigger` WHERE next_fire_at > 0 AND next_fire_at <= ? ORDER BY next_fire_at LIMIT ?", domain.Millis(until), limit)
+	out := make([]domain.JobVersion, len(rows))
+	for i, r := range rows {
+		out[i] = domain.JobVersion{JobID: domain.ID(r.JobID), Version: r.Version}
+	}
+	return out, err
+}
+
 // Peek reads where the triggers stand, without locking; deleted ones are absent.
 func (s *Store) Peek(ctx context.Context, ids []domain.ID) ([]plan.Due, error) {
 	var out []plan.Due
