@@ -20,8 +20,14 @@ func NewEmbedded() *Embedded { return &Embedded{mini: miniredis.NewMiniRedis()} 
 // Client returns a new client of it; the caller closes it.
 func (e *Embedded) Client() *redis.Client {
 	opt := &redis.Options{
-		Addr:   "embedded",
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return e.mini.Dial() },
+		Addr: "embedded",
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			c, err := e.mini.Dial()
+			if err != nil {
+				return nil, err
+			}
+			return newPumped(c), nil
+		},
 	}
 	tune(opt)
 	return redis.NewClient(opt)

@@ -304,3 +304,27 @@ func TestSendGivesUpWithItsContext(t *testing.T) {
 		t.Errorf("gave up after %s, want 100 ms", took)
 	}
 }
+
+// A pipeline that is longer than any buffer on its way is written and answered whole.
+func TestALongPipelineIsAnswered(t *testing.T) {
+	each(t, func(t *testing.T, c *redis.Client, _ bool) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		long := strings.Repeat("x", 200<<10)
+		for range 3 {
+			p := c.Pipeline()
+			for i := range 40 {
+				p.XAdd(ctx, &redis.XAddArgs{Stream: "long", Values: []any{"j", long, "i", i}})
+			}
+			for range 2000 {
+				p.XLen(ctx, "long")
+			}
+			if _, err := p.Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := c.XLen(ctx, "long").Val(); n != 120 {
+			t.Fatalf("%d of 120 entries", n)
+		}
+	})
+}
