@@ -40,6 +40,8 @@ func (c Config) generalChecks(mode Mode) []check {
 		{"log.level", oneOf(c.Log.Level, []string{"debug", "info", "warn", "error"})},
 		{"log.format", oneOf(c.Log.Format, []string{"text", "json"})},
 		{"worker.name", wrongWorkerName(c.Worker.Name)},
+		{"admin_password", wrongPassword(string(c.AdminPassword))},
+		{"bootstrap_token", wrongToken(string(c.BootstrapToken))},
 	}
 	for _, tag := range c.Worker.Tags {
 		checks = append(checks, check{"worker.tags", wrongTag(tag)})
@@ -141,6 +143,22 @@ func wrongZone(name string) string {
 func wrongText(text string, most int) string {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > most || strings.ContainsFunc(text, unicode.IsControl) {
 		return fmt.Sprintf("wants at most %d characters on one line", most)
+	}
+	return ""
+}
+
+// The messages about secrets never repeat them. The rules are those of modules/access, told before a store is opened.
+
+func wrongPassword(text string) string {
+	if text != "" && (utf8.RuneCountInString(text) < 8 || len(text) > 500) {
+		return "wants at least 8 characters and at most 500 bytes"
+	}
+	return ""
+}
+
+func wrongToken(text string) string {
+	if text != "" && (len(text) < 8 || len(text) > 500 || strings.ContainsAny(text, " \t\r\n\x00")) {
+		return "wants 8 to 500 bytes without spaces; for example: openssl rand -hex 32"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func (a *Access) Start(ctx context.Context, f FirstStart) (setupSecret string, e
 	ctx = domain.WithPrincipal(ctx, domain.Principal{Name: "ax", Kind: domain.PrincipalSystem})
 	hash := ""
 	if f.AdminPassword != "" {
+		if err := checkPassword(f.AdminPassword); err != nil {
+			return "", fmt.Errorf("AX_ADMIN_PASSWORD: %w", err)
+		}
 		if hash, err = a.hash(ctx, f.AdminPassword); err != nil {
 			return "", err
 		}

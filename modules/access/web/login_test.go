@@ -118,6 +118,11 @@ func TestFirstStartFromTheEnvironment(t *testing.T) {
 				t.Errorf("bootstrap token %q: %v", bad, err)
 			}
 		}
+		for _, bad := range []string{"x", "1234567", strings.Repeat("p", 501)} {
+			if _, err := w.access.Start(t.Context(), access.FirstStart{AdminPassword: bad}); !domain.Is(err, domain.Invalid) || !strings.Contains(err.Error(), "AX_ADMIN_PASSWORD") {
+				t.Errorf("admin password of %d characters: %v", len(bad), err)
+			}
+		}
 	})
 }
 
