@@ -177,7 +177,7 @@ func (a *Access) SetDisabled(ctx context.Context, name string, disabled bool) er
 }
 
 // ChangeAccount sets a new password and whether the account is disabled, each only
-// where it is given, both or none.
+// where it is given, both or none. A missing account is NotFound in any case.
 func (a *Access) ChangeAccount(ctx context.Context, name string, password *string, disabled *bool) error {
 	return a.store.Tx(ctx, func(ctx context.Context) error {
 		if password != nil {
@@ -188,7 +188,8 @@ func (a *Access) ChangeAccount(ctx context.Context, name string, password *strin
 		if disabled != nil {
 			return a.SetDisabled(ctx, name, *disabled)
 		}
-		return nil
+		_, err := a.named(ctx, name)
+		return err
 	})
 }
 

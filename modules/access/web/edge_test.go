@@ -90,6 +90,11 @@ func TestBearerTokens(t *testing.T) {
 		if a := w.api(bob, "DELETE", "/api/v1/tokens/"+id, ""); a.status != 404 {
 			t.Errorf("another's token: %d", a.status)
 		}
+		for _, body := range []string{`{}`, `{"disabled":true}`, `{"password":"a good password"}`} {
+			if a := w.api(adminToken, "PUT", "/api/v1/users/nosuch", body); a.status != 404 {
+				t.Errorf("a change of nobody, %s: %d %s", body, a.status, a.body)
+			}
+		}
 		if a := w.api(adminToken, "PUT", "/api/v1/users/bob", `{"disabled":true}`); a.status != 204 {
 			t.Fatal(a.body)
 		}
