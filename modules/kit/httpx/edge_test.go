@@ -28,6 +28,8 @@ type ports struct {
 	revoked bool
 	err     error
 	denied  []string
+
+	language string // of the profile of the token's account
 }
 
 func (p *ports) Allowed(_ context.Context, account, project domain.ID, action domain.Action) bool {
@@ -64,7 +66,7 @@ func (p *ports) Bearer(_ context.Context, secret string) (domain.Principal, erro
 	if secret != "good" || p.revoked {
 		return domain.Principal{}, domain.Fail(domain.Unauthentic, "no such token")
 	}
-	return domain.Principal{ID: 1, Name: "ann", Kind: domain.PrincipalToken}, nil
+	return domain.Principal{ID: 1, Name: "ann", Kind: domain.PrincipalToken, Language: p.language}, nil
 }
 
 func (p *ports) FindCtx(context.Context, string) ([]byte, bool, error) { return nil, false, nil }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/i18n"
 )
 
 func TestARouteCannotBeWithoutAPolicyCheck(t *testing.T) {
@@ -228,6 +229,19 @@ func TestTheLanguageIsPicked(t *testing.T) {
 	} {
 		if a := e.do(t, "GET", "/nosuch", "", "Accept-Language", c.header, "Cookie", c.cookie); a.status != 404 || !strings.Contains(a.body, c.want) {
 			t.Errorf("%+v: %d %.200s", c, a.status, a.body)
+		}
+	}
+}
+
+func TestAProgramIsAnsweredInTheLanguageOfItsCall(t *testing.T) {
+	say := func(c echo.Context) error { return c.String(200, i18n.Lang(c.Request().Context())) }
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/api/x", Action: httpx.AnyAccount, Handler: say}, httpx.Route{Method: "GET", Path: "/x", Action: httpx.AnyAccount, Handler: say})
+	e.ports.language = "zh-CN" // what the account chose for pages
+	for _, c := range []struct{ path, header, want string }{
+		{"/api/x", "", "en"}, {"/api/x", "zh", "zh-CN"}, {"/api/x", "fr", "en"}, {"/x", "en", "zh-CN"},
+	} {
+		if a := e.do(t, "GET", c.path, "", "Authorization", "Bearer good", "Accept-Language", c.header, "Cookie", "ax_lang=zh-CN"); a.status != 200 || a.body != c.want {
+			t.Errorf("%+v: %d %s", c, a.status, a.body)
 		}
 	}
 }

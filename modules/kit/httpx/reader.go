@@ -10,19 +10,14 @@ import (
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/i18n"
+	"github.com/axsched/ax/modules/kit/zone"
 	"github.com/axsched/ax/views/layout"
 )
 
 // pickReader settles language, zone and theme: profile, then cookie, then what the
 // browser says. It may run more than once.
 func (r *Router) pickReader(c echo.Context, sc *scope) error {
-	lang := sc.caller.Language
-	if !i18n.Supported(lang) {
-		lang = cookie(c, cookieLang)
-	}
-	if !i18n.Supported(lang) {
-		lang = i18n.Pick(c.Request().Header.Get("Accept-Language"))
-	}
+	lang := pickLanguage(c, sc.caller.Language)
 	zone := r.o.Zone
 	for _, name := range []string{cookie(c, cookieZone), sc.caller.Timezone} {
 		if z, err := LoadZone(name); err == nil {
@@ -37,12 +32,25 @@ func (r *Router) pickReader(c echo.Context, sc *scope) error {
 	return nil
 }
 
+// pickLanguage gives pages the language that their reader chose. A program's answers
+// do not change with what a person chose for pages: the call itself says what it wants.
+func pickLanguage(c echo.Context, profile string) string {
+	if !strings.HasPrefix(c.Request().URL.Path, "/api/") {
+		for _, lang := range []string{profile, cookie(c, cookieLang)} {
+			if i18n.Supported(lang) {
+				return lang
+			}
+		}
+	}
+	return i18n.Pick(c.Request().Header.Get("Accept-Language"))
+}
+
 // LoadZone gives the zone of an IANA name. "" and "Local" are Invalid.
 func LoadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" || len(name) > 64 {
 		return nil, domain.Fail(domain.Invalid, "there is no time zone %q", name).At("zone")
 	}
-	z, err := time.LoadLocation(name)
+	z, err := zone.Load(name)
 	if err != nil {
 		return nil, domain.Fail(domain.Invalid, "there is no time zone %q", name).At("zone").WithHint("use a name such as Asia/Shanghai")
 	}
