@@ -27,11 +27,15 @@ func Failure(p FailurePage) templ.Component {
 	return Page(p.Shell, m, failure(p))
 }
 
-// key picks the catalog's words for the status; unknown ones are a failure of ours.
+// key picks the catalog's words for the status: other refusals have those of 400,
+// and what is unknown is a failure of ours.
 func (p FailurePage) key(what string) string {
 	switch p.Status {
 	case 400, 403, 404, 409, 429, 503:
 		return "failure." + strconv.Itoa(p.Status) + "." + what
+	}
+	if p.Status > 400 && p.Status < 500 {
+		return "failure.400." + what
 	}
 	return "failure.500." + what
 }

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -131,19 +132,19 @@ func (sc *scope) formValues() url.Values {
 func Body(c echo.Context) []byte { return scopeOf(c.Request().Context()).body }
 
 // ReadJSON decodes the body into dest. Unknown keys, wrong types, text after the
-// document and NUL characters are Invalid, with the field where it is known.
+// document, NUL and half characters are Invalid, with the field where it is known.
 func ReadJSON(c echo.Context, dest any) error {
 	body := Body(c)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return domain.Fail(domain.Invalid, "the body is empty").WithHint("send a JSON object")
 	}
-	if escapedNUL(body) {
-		return nulError("the body")
+	if err := escapeFault(body); err != nil {
+		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(dest); err != nil {
-		return jsonError(err)
+		return jsonError(err, body, dest)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return domain.Fail(domain.Invalid, "there is text after the JSON document")
@@ -151,15 +152,12 @@ func ReadJSON(c echo.Context, dest any) error {
 	return nil
 }
 
-func jsonError(err error) error {
-	var kind *json.UnmarshalTypeError
+func jsonError(err error, body []byte, dest any) error {
 	var syntax *json.SyntaxError
 	var own *domain.Error
 	switch {
 	case errors.As(err, &own):
 		return err
-	case errors.As(err, &kind):
-		return domain.Fail(domain.Invalid, "this is a %s, wanted is a %s", kind.Value, kind.Type).At(kind.Field)
 	case errors.As(err, &syntax):
 		return domain.Fail(domain.Invalid, "the body is not JSON: %v at byte %d", err, syntax.Offset)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -168,23 +166,11 @@ func jsonError(err error) error {
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return domain.Fail(domain.Invalid, "there is no such key").At(strings.Trim(field, `"`))
 	}
-	return domain.Fail(domain.Invalid, "the body is not what is wanted: %v", err)
-}
-
-// escapedNUL finds \u0000 in JSON text, whose backslash is not itself escaped.
-func escapedNUL(body []byte) bool {
-	for rest := body; ; {
-		i := bytes.Index(rest, []byte(`\u0000`))
-		if i < 0 {
-			return false
+	var document json.RawMessage
+	if json.NewDecoder(bytes.NewReader(body)).Decode(&document) == nil {
+		if m, found := findMisfit(reflect.TypeOf(dest), document, ""); found {
+			return domain.Fail(domain.Invalid, "wanted is %s, not %s", m.wanted, m.given).At(m.path)
 		}
-		backslashes := 0
-		for j := i; j >= 0 && rest[j] == '\\'; j-- {
-			backslashes++
-		}
-		if backslashes%2 == 1 {
-			return true
-		}
-		rest = rest[i+1:]
 	}
+	return domain.Fail(domain.Invalid, "the body is not what is wanted: %v", err)
 }

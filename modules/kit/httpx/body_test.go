@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -48,6 +49,10 @@ func TestBodiesAreBoundedAndClean(t *testing.T) {
 		`{"name":`:                  "too early",
 		`nonsense`:                  "byte",
 		``:                          "empty",
+		`{"name":"\ud800"}`:         "half a character",
+		`{"name":"\udc00\ud800"}`:   "half a character",
+		`{"name":"\ud83dx\ude00"}`:  "half a character",
+		`[]`:                        "wanted is an object, not this list",
 	} {
 		if a := e.do(t, "POST", "/api/x", body, bearer...); a.status != 400 || !strings.Contains(a.body, word) {
 			t.Errorf("%q: %d %s", body, a.status, a.body)
@@ -56,6 +61,9 @@ func TestBodiesAreBoundedAndClean(t *testing.T) {
 	if a := e.do(t, "POST", "/api/x", `{"name":"a\\u0000b"}`, bearer...); a.status != 200 || a.body != `a\u0000b` {
 		t.Errorf("an escaped backslash before u0000: %d %s", a.status, a.body)
 	}
+	if a := e.do(t, "POST", "/api/x", `{"name":"\\ud800 \ud83d\ude00"}`, bearer...); a.status != 200 || a.body != `\ud800 😀` {
+		t.Errorf("whole characters: %d %s", a.status, a.body)
+	}
 	for _, path := range []string{"/api/x?a=%00", "/api/x?%00=a", "/api/x?a=%ff"} {
 		if a := e.do(t, "POST", path, `{}`, bearer...); a.status != 400 {
 			t.Errorf("%s: %d", path, a.status)
@@ -63,6 +71,54 @@ func TestBodiesAreBoundedAndClean(t *testing.T) {
 	}
 	if a := e.do(t, "POST", "/api/x", "a=%00", "Authorization", "Bearer good", "Content-Type", "application/x-www-form-urlencoded"); a.status != 422 {
 		t.Errorf("NUL in a form: %d", a.status)
+	}
+}
+
+func TestAWrongValueIsToldWithItsPathAndInPlainWords(t *testing.T) {
+	read := func(c echo.Context) error {
+		var in struct {
+			Files []struct {
+				Name string `json:"name"`
+			} `json:"files"`
+			Params map[string]string `json:"params"`
+			Until  *time.Time        `json:"until"`
+			Date   domain.BizDate    `json:"date"`
+			On     bool              `json:"on"`
+			N      int               `json:"n"`
+		}
+		return httpx.ReadJSON(c, &in)
+	}
+	e := newEdge(t, httpx.Route{Method: "POST", Path: "/api/x", Action: httpx.Public, Handler: read})
+	for body, want := range map[string][2]string{
+		`"text"`:                                {"", "wanted is an object, not this text"},
+		`{"files":"a"}`:                         {"files", "wanted is a list, not this text"},
+		`{"files":[{"name":"a"},3]}`:            {"files[1]", "wanted is an object, not this number"},
+		`{"files":[{"name":["a"]}]}`:            {"files[0].name", "wanted is a text, not this list"},
+		`{"params":{"a":"b","c":1}}`:            {"params.c", "wanted is a text, not this number"},
+		`{"params":[]}`:                         {"params", "wanted is an object, not this list"},
+		`{"until":"tomorrow"}`:                  {"until", "wanted is a time such as 2026-02-03T04:05:06Z, not this text"},
+		`{"until":5}`:                           {"until", "wanted is a time such as 2026-02-03T04:05:06Z, not this number"},
+		`{"on":"yes"}`:                          {"on", "wanted is true or false, not this text"},
+		`{"N":1.5}`:                             {"N", "wanted is a whole number, not this number"},
+		`{"n":99999999999999999999,"files":[]}`: {"n", "wanted is a whole number, not this number"},
+		`{"n":true}`:                            {"n", "wanted is a whole number, not true"},
+	} {
+		a := e.do(t, "POST", "/api/x", body, bearer...)
+		if f := a.failure(t); a.status != 400 || f.Error.Field != want[0] || f.Error.Message != want[1] {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+}
+
+func TestAPageOfRefusedInputSaysSo(t *testing.T) {
+	e := newEdge(t, httpx.Route{Method: "GET", Path: "/page", Action: httpx.Public, Handler: func(echo.Context) error {
+		return domain.Fail(domain.Invalid, "there is no state %q", "bogus")
+	}}, httpx.Route{Method: "POST", Path: "/page", Action: httpx.Public, Handler: ok})
+	for _, a := range []answer{e.do(t, "GET", "/page", ""), e.do(t, "POST", "/page", "a=%00", "Content-Type", "application/x-www-form-urlencoded")} {
+		if a.status != 400 && a.status != 422 || strings.Contains(a.body, "Something broke") ||
+			!strings.Contains(a.body, "<h1>The input was refused</h1>") || !strings.Contains(a.body, "<title>The input was refused") {
+			t.Errorf("%d %s", a.status, a.body)
+		}
 	}
 }
 

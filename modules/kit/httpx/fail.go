@@ -177,7 +177,7 @@ func (r *Router) writeFailure(c echo.Context, sc *scope, f failure, err error) e
 		page.Text = Say(ctx, err)
 	}
 	switch f.status {
-	case 401, 405, 413, 415, 422:
+	case 401, 405, 415:
 		page.Title = i18n.T(ctx, "http.refused")
 		if page.Text == "" {
 			page.Text = f.Message
