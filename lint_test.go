@@ -44,6 +44,10 @@ var lintRules = []lintRule{
 		in: goCode, bad: `PrepareStmt:\s*true|\.AutoMigrate\(|ClockTTL\(true\)`, breaks: "gorm.Config{PrepareStmt: true}", keeps: "PrepareStmt: false",
 	},
 	{
+		name: "zones from kit/zone", reason: "time.LoadLocation prefers the host's files, and two nodes with different hosts would compute different instants",
+		in: goCode, free: []string{"modules/kit/zone/", "config/"}, bad: `time\.LoadLocation\(`, breaks: "time.LoadLocation(name)", keeps: "zone.Load(name)",
+	},
+	{
 		name: "no init", reason: "everything is wired by hand in one place, in an order that can be read",
 		in: goCode, bad: `^func init\(\)`, breaks: "func init() {", keeps: "func initial() {",
 	},

@@ -99,7 +99,7 @@ func greet(ctx context.Context, c config.Config, ln net.Listener, w center.Welco
 	if err != nil {
 		slog.Error("the demo project could not be installed", "error", err)
 	}
-	link, err := w.LoginPath(ctx)
+	link, err := w.LoginPath(ctx, "/dag")
 	if err != nil {
 		slog.Error("no login link could be made", "error", err)
 		return

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -15,9 +16,10 @@ import (
 
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/modules/access"
+	"github.com/axsched/ax/modules/broker"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/httpx"
-	"github.com/axsched/ax/modules/scheduler/cron"
+	"github.com/axsched/ax/modules/kit/zone"
 )
 
 // site is what answers HTTP over all lives of a process: health and metrics
@@ -135,13 +137,23 @@ func (s *site) parts(ctx context.Context) map[string]Part {
 		parts["scheduler"] = Part{OK: fault == "", Note: fault}
 	}
 	if mode.Carries(config.ModeBroker) {
-		note := "standing by"
-		if l.broker.Active() {
-			note = "active"
-		}
-		parts["broker"] = Part{OK: true, Note: note}
+		parts["broker"] = brokerPart(l.broker.Stats())
 	}
 	return parts
+}
+
+// lagLimit is how old what workers said may be before the broker counts as stuck.
+const lagLimit = 15 * time.Second
+
+// brokerPart says whether the broker keeps up with what workers say.
+func brokerPart(s broker.Stats) Part {
+	switch {
+	case !s.Active:
+		return Part{OK: true, Note: "standing by"}
+	case s.UplinkLag > lagLimit:
+		return Part{Note: fmt.Sprintf("active, but behind: what workers said %s ago was applied last", s.UplinkLag.Round(time.Second))}
+	}
+	return Part{OK: true, Note: "active"}
 }
 
 func part(err error) Part {
@@ -156,8 +168,8 @@ type Welcome struct {
 	// SetupPath is where the first account is made, with its one-time token; "" when
 	// there is one.
 	SetupPath string
-	// LoginPath makes a one-time link that logs the first admin in.
-	LoginPath func(ctx context.Context) (string, error)
+	// LoginPath makes a one-time link that logs the first admin in and leads to the page.
+	LoginPath func(ctx context.Context, page string) (string, error)
 	// Token makes an API token of an admin for the demo, good for a day.
 	Token func(ctx context.Context) (string, error)
 }
@@ -168,7 +180,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 	if err != nil {
 		return err
 	}
-	zone, err := cron.LoadZone(l.o.Config.Timezone)
+	zone, err := zone.Load(l.o.Config.Timezone)
 	if err != nil {
 		return err
 	}
@@ -207,9 +219,9 @@ func (s *site) welcome(ctx context.Context, c *core, setup string) {
 	if !first || s.o.Ready == nil {
 		return
 	}
-	w := Welcome{LoginPath: func(ctx context.Context) (string, error) {
+	w := Welcome{LoginPath: func(ctx context.Context, page string) (string, error) {
 		secret, err := c.access.LoginLink(ctx)
-		return "/login?token=" + secret, err
+		return "/login?token=" + secret + "&next=" + url.QueryEscape(page), err
 	}, Token: func(ctx context.Context) (string, error) {
 		return c.access.AdminToken(ctx, "demo", time.Now().Add(24*time.Hour))
 	}}

@@ -19,7 +19,7 @@ func (b *Broker) carryOut(ctx context.Context, p plan) error {
 		}
 	}
 	if len(p.skip) > 0 {
-		if err := b.Overlaps.Skip(ctx, p.skip, "overlap: an earlier instance of the job is unfinished, and by its policy this one does not wait"); err != nil {
+		if err := b.Overlaps.Skip(ctx, p.skip, "an earlier instance of the job is unfinished: overlap skip leaves this one out, and overlap queue keeps one waiting for each business date, which is there already"); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/zone"
 )
 
 // Requests is what people ask for: a start by hand, a kill, a rerun. Each is one
@@ -84,7 +85,7 @@ func (r *Requests) checkParams(spec domain.JobSpec, own map[string]string) error
 
 // BizDateAt is the business date that a fire of the job at the instant has.
 func BizDateAt(spec domain.JobSpec, at time.Time) (domain.BizDate, error) {
-	zone, err := time.LoadLocation(spec.Timezone)
+	zone, err := zone.Load(spec.Timezone)
 	if err != nil {
 		return domain.BizDate{}, fmt.Errorf("the zone of job %s: %w", spec.Key(), err)
 	}

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,6 +88,11 @@ func whyFailed(f Facts) Sentence {
 
 // message is the text given, or what stands for an empty one.
 func message(f Facts, text string) any {
+	if a := f.Attempt; a != nil && a.ExitCode != nil {
+		if rest, ok := strings.CutPrefix(text, "exit code "+strconv.Itoa(*a.ExitCode)); ok {
+			return say("why.exit_said", "code", *a.ExitCode, "rest", rest)
+		}
+	}
 	switch {
 	case text != "":
 		return text

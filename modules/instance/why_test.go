@@ -38,6 +38,23 @@ func TestEveryStatusHasASentence(t *testing.T) {
 	}
 }
 
+// The exit code is said in the reader's language; what the task said follows as it came.
+func TestWhyItFailedSaysTheExitCodeInTheReadersLanguage(t *testing.T) {
+	code := 3
+	for message, want := range map[string][2]string{
+		"exit code 3":                     {"exit code 3", "退出码 3"},
+		"exit code 3: no table orders":    {"exit code 3: no table orders", "退出码 3: no table orders"},
+		"no worker said exit code 3 here": {"no worker said exit code 3 here", "no worker said exit code 3 here"},
+	} {
+		f := instance.Facts{Instance: domain.Instance{Status: failed(domain.Error), Message: message}, Attempt: &domain.Attempt{ExitCode: &code}}
+		for i, lang := range []string{"en", "zh-CN"} {
+			if text := instance.Why(f).In(i18n.With(t.Context(), lang)); !strings.HasSuffix(strings.TrimRight(text, "。."), want[i]) {
+				t.Errorf("%q in %s: %q", message, lang, text)
+			}
+		}
+	}
+}
+
 func TestWhyQueued(t *testing.T) {
 	worker := func(name string, change func(*domain.Worker)) domain.Worker {
 		w := domain.Worker{Name: name, State: domain.WorkerAvailable, Types: []string{"shell"}, Tags: []string{"db", "gpu"}, Lanes: map[domain.Lane]int{domain.LaneDefault: 2}}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/zone"
 	"github.com/axsched/ax/modules/scheduler/cron"
 	"github.com/axsched/ax/modules/scheduler/plan"
 )
@@ -42,7 +43,7 @@ func (Times) Check(s domain.Schedule, zone *time.Location, from time.Time, n int
 }
 
 // Zone gives the IANA zone of that name, from the embedded data only.
-func (Times) Zone(name string) (*time.Location, error) { return cron.LoadZone(name) }
+func (Times) Zone(name string) (*time.Location, error) { return zone.Load(name) }
 
 // positioned says where in an expression the fault begins.
 type positioned struct{ err *cron.Error }

@@ -76,7 +76,7 @@ func (f filter) plan(ctx context.Context, limit int) (store.Filter, error) {
 	if f.BizDate != "" {
 		d, err := domain.ParseBizDate(f.BizDate)
 		if err != nil {
-			return q, domain.Fail(domain.Invalid, "%v", err).At("biz_date")
+			return q, domain.Fail(domain.Invalid, "%v", err).At("biz_date").Coded("inst.bad_biz_date", "date", f.BizDate)
 		}
 		q.BizDate = d
 	}
@@ -103,7 +103,8 @@ func moment(field, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, strings.Replace(text, " ", "+", 1))
 	if err != nil {
-		return t, domain.Fail(domain.Invalid, "%q is no moment", text).At(field).WithHint("write it like 2026-02-03T00:00:00+08:00")
+		return t, domain.Fail(domain.Invalid, "%q is no moment", text).At(field).WithHint("write it like 2026-02-03T00:00:00+08:00").
+			Coded("inst.bad_moment", "text", text)
 	}
 	return t, nil
 }
@@ -118,7 +119,8 @@ func (f filter) planStatus(q *store.Filter) error {
 		q.State = state
 	default:
 		return domain.Fail(domain.Invalid, "there is no state %q", f.State).At("state").
-			WithHint("one of " + join(domain.States) + ", or of running's phases " + strings.Join(phases, ", "))
+			WithHint("one of "+join(domain.States)+", or of running's phases "+strings.Join(phases, ", ")).
+			Coded("inst.no_state", "state", f.State, "states", join(domain.States), "phases", strings.Join(phases, ", "))
 	}
 	if f.Label == "" {
 		return nil
@@ -128,7 +130,8 @@ func (f filter) planStatus(q *store.Filter) error {
 		all = append(all, domain.Labels[s]...)
 	}
 	if !slices.Contains(all, domain.Label(f.Label)) {
-		return domain.Fail(domain.Invalid, "there is no label %q", f.Label).At("label").WithHint("one of " + join(all))
+		return domain.Fail(domain.Invalid, "there is no label %q", f.Label).At("label").WithHint("one of "+join(all)).
+			Coded("inst.no_label", "label", f.Label, "labels", join(all))
 	}
 	if len(q.Labels) > 0 && !slices.Contains(q.Labels, domain.Label(f.Label)) {
 		q.Labels = []domain.Label{"-"} // no such instance: the label is of another phase

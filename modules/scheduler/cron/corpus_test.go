@@ -1,6 +1,8 @@
 package cron
 
 import (
+	"github.com/axsched/ax/modules/kit/zone"
+
 	"bufio"
 	"encoding/json"
 	"errors"
@@ -47,7 +49,7 @@ func (c corpusCase) dialect() Dialect {
 
 func mustZone(t testing.TB, name string) *time.Location {
 	t.Helper()
-	loc, err := LoadZone(name)
+	loc, err := zone.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}

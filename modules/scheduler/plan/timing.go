@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/zone"
 	"github.com/axsched/ax/modules/scheduler/cron"
 )
 
@@ -85,7 +86,7 @@ type Times struct {
 // Compile judges a timing. The error says what is wrong with the expression, the
 // interval, the zone or the rule; a cron error is a *cron.Error.
 func Compile(t Timing) (*Times, error) {
-	loc, err := cron.LoadZone(t.Zone)
+	loc, err := zone.Load(t.Zone)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,6 @@
-package cron
+// Package zone gives time zones from the data compiled into the binary, the same on
+// every node: it owns the embedded database and reads nothing of the host.
+package zone
 
 import (
 	"archive/zip"
@@ -6,6 +8,8 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,10 +49,10 @@ func openZones() (*zoneIndex, error) {
 	return x, nil
 }
 
-// LoadZone returns the zone of an IANA name (Asia/Shanghai, UTC) from the data compiled
+// Load returns the zone of an IANA name (Asia/Shanghai, UTC) from the data compiled
 // into the binary. It never reads the host's files or environment; "" and "Local", which
 // mean whatever the host says, are refused. The same name gives the same pointer.
-func LoadZone(name string) (*time.Location, error) {
+func Load(name string) (*time.Location, error) {
 	x, err := zones()
 	if err != nil {
 		return nil, err
@@ -78,12 +82,21 @@ func (x *zoneIndex) unknown(name string) error {
 	case name == "":
 		return fmt.Errorf("the time zone is empty; write an IANA name such as Asia/Shanghai or UTC")
 	case strings.EqualFold(name, "local"):
-		return fmt.Errorf("the time zone %s differs from host to host; write an IANA name such as Asia/Shanghai or UTC", quote(name))
+		return fmt.Errorf("the time zone %.40q differs from host to host; write an IANA name such as Asia/Shanghai or UTC", name)
 	}
 	if right, ok := x.folded[strings.ToLower(name)]; ok {
-		return fmt.Errorf("there is no time zone %s; did you mean %s?", quote(name), right)
+		return fmt.Errorf("there is no time zone %.40q; did you mean %s?", name, right)
 	}
-	return fmt.Errorf("there is no time zone %s; write an IANA name such as Asia/Shanghai or UTC", quote(name))
+	return fmt.Errorf("there is no time zone %.40q; write an IANA name such as Asia/Shanghai or UTC", name)
+}
+
+// Names lists every zone there is, sorted.
+func Names() ([]string, error) {
+	x, err := zones()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(x.files)), nil
 }
 
 func readZone(f *zip.File) (*time.Location, error) {

@@ -1,4 +1,4 @@
-package cron
+package zone
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestLoadZoneRefuses(t *testing.T) {
+func TestLoadRefuses(t *testing.T) {
 	cases := map[string]string{
 		"":                       "empty",
 		"Local":                  "host to host",
@@ -21,24 +21,24 @@ func TestLoadZoneRefuses(t *testing.T) {
 		strings.Repeat("x", 1e6): "no time zone",
 	}
 	for name, says := range cases {
-		if _, err := LoadZone(name); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 200 {
+		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 200 {
 			t.Errorf("%.30q: %.300v, want … %s …", name, err, says)
 		}
 	}
 }
 
-// TestLoadZoneIgnoresTheHost: what the environment offers changes nothing.
-func TestLoadZoneIgnoresTheHost(t *testing.T) {
+// TestLoadIgnoresTheHost: what the environment offers changes nothing.
+func TestLoadIgnoresTheHost(t *testing.T) {
 	t.Setenv("ZONEINFO", "/nonexistent.zip")
 	t.Setenv("TZ", "Asia/Tokyo")
-	loc, err := LoadZone("America/Lima")
+	loc, err := Load("America/Lima")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, offset := time.Unix(0, 0).In(loc).Zone(); offset != -5*60*60 {
 		t.Errorf("Lima is %d s from UTC", offset)
 	}
-	if again, _ := LoadZone("America/Lima"); again != loc {
+	if again, _ := Load("America/Lima"); again != loc {
 		t.Error("the same name gives another pointer")
 	}
 }
@@ -49,7 +49,7 @@ func TestEveryZoneLoads(t *testing.T) {
 		t.Fatalf("%d zones, %v", len(x.files), err)
 	}
 	for name := range x.files {
-		if _, err := LoadZone(name); err != nil {
+		if _, err := Load(name); err != nil {
 			t.Error(err)
 		}
 	}
