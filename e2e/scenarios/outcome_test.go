@@ -49,7 +49,7 @@ def waits_for_ever():
     subprocess.Popen(['sleep', '7777'], start_new_session=True)
     time.sleep(7777)
 waits_for_ever()
-"`, "timeout: 4", "env:\n  E2E_MARK: "+m))
+"`, "timeout: 15", "env:\n  E2E_MARK: "+m)) // a loaded machine takes seconds to start python
 		in := c.Trigger("stuck")
 		done := c.Await(in.ID, "failed/timeout")
 		if a := done.Attempts[0]; a.Outcome != "timeout" {
