@@ -46,7 +46,7 @@ func TestWhyItFailedSaysTheExitCodeInTheReadersLanguage(t *testing.T) {
 		"exit code 3: no table orders":    {"exit code 3: no table orders", "退出码 3: no table orders"},
 		"no worker said exit code 3 here": {"no worker said exit code 3 here", "no worker said exit code 3 here"},
 	} {
-		f := instance.Facts{Instance: domain.Instance{Status: failed(domain.Error), Message: message}, Attempt: &domain.Attempt{ExitCode: &code}}
+		f := instance.Facts{Instance: domain.Instance{Status: failed(domain.ErrorLabel), Message: message}, Attempt: &domain.Attempt{ExitCode: &code}}
 		for i, lang := range []string{"en", "zh-CN"} {
 			if text := instance.Why(f).In(i18n.With(t.Context(), lang)); !strings.HasSuffix(strings.TrimRight(text, "。."), want[i]) {
 				t.Errorf("%q in %s: %q", message, lang, text)

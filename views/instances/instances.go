@@ -122,10 +122,13 @@ func (a Attempt) moments() []moment {
 	return all
 }
 
-// codeUnsaid reports whether the exit code must be shown, because the message does
-// not begin with it.
-func (a Attempt) codeUnsaid() bool {
-	return a.ExitCode != "" && !strings.HasPrefix(a.Message, "exit code "+a.ExitCode)
+// said is the message without the exit code, which stands beside it in the reader's language.
+func (a Attempt) said() string {
+	rest, ok := strings.CutPrefix(a.Message, "exit code "+a.ExitCode)
+	if a.ExitCode == "" || !ok {
+		return a.Message
+	}
+	return strings.TrimLeft(rest, ":;, ")
 }
 
 func attemptName(ctx context.Context, a Attempt) string {

@@ -50,6 +50,11 @@ func TestListPage(t *testing.T) {
 		has(t, "the list", list, "2026-02-02", "stat", "cursor=", "state=waiting", "state=queued", "state=executing", `href="/workers"`)
 		lacks(t, "the list", list, secret.ID.String(), first.ID.String())
 		has(t, "in Chinese", b.get("/instances", "Accept-Language", "zh-CN"), "任务实例")
+		for bad, says := range map[string]string{"state=bogus": "没有状态 bogus", "label=bogus": "没有标签 bogus", "biz_date=x": "x 不是业务日期", "made_from=x": "x 不是时刻"} {
+			if a := b.get("/instances?"+bad, "Accept-Language", "zh-CN"); a.status != 400 || !strings.Contains(a.body, says) || strings.Contains(a.body, "there is no") {
+				t.Errorf("%s in Chinese: %d %s", bad, a.status, a.body)
+			}
+		}
 		only := b.get("/instances?state=failed")
 		has(t, "failed ones", only, "2026-02-03")
 		lacks(t, "failed ones", only, "2026-02-02")
