@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,6 +86,7 @@ func run(ctx context.Context, args []string, p *process) int {
 	var f *failure
 	if !errors.As(err, &f) { // cobra's own: an unknown command or flag
 		f = &failure{code: exitUsage, err: err}
+		p.json = p.json || wantsJSON(args) // the flag at fault may stand before --json
 	}
 	if !f.told {
 		p.tell(f)
@@ -94,10 +97,39 @@ func run(ctx context.Context, args []string, p *process) int {
 	return f.code
 }
 
+// wantsJSON reports whether --json is among the flags.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// plainFlagError says what a flag wants instead of how a parser failed.
+func plainFlagError(_ *cobra.Command, err error) error {
+	cause := errors.Unwrap(err)
+	if cause == nil {
+		return err
+	}
+	wants := ""
+	var number *strconv.NumError
+	switch {
+	case errors.As(cause, &number) && number.Func == "ParseBool":
+		wants = "write true or false"
+	case errors.As(cause, &number):
+		wants = "write a whole number"
+	case strings.HasPrefix(cause.Error(), "time: "):
+		wants = "write a span of time such as 90s or 10m"
+	default:
+		return err
+	}
+	return usage("%s%s", strings.TrimSuffix(err.Error(), cause.Error()), wants)
+}
+
 // tell prints an error for people and, with --json, for programs.
 func (p *process) tell(f *failure) {
 	var said *client.Error
-	if p.json && f.code != exitUsage {
+	if p.json {
 		doc := map[string]any{"error": map[string]string{"message": f.Error()}}
 		if errors.As(f.err, &said) && said.Document != nil {
 			_ = p.document(said.Document)
@@ -127,6 +159,7 @@ Exit codes: 0 good, 1 failed, 2 wrong usage, 3 the awaited instance ended withou
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.SetFlagErrorFunc(plainFlagError)
 	root.SetVersionTemplate("ax {{.Version}}\n")
 	root.PersistentFlags().BoolVar(&p.json, "json", false, "print one JSON document")
 	root.AddCommand(p.validate(), p.apply(), p.jobs(), p.switchJob("pause", "stop a job's schedule until it is resumed"),
@@ -160,10 +193,10 @@ func (p *process) do(f func(ctx context.Context, args []string) error) func(*cob
 func (p *process) connect() (*client.Client, error) {
 	address, token := p.env("AX_URL"), strings.TrimSpace(p.env("AX_TOKEN"))
 	if address == "" {
-		return nil, errors.New("AX_URL is not set: export AX_URL=http://127.0.0.1:8080, or wherever AX is")
+		return nil, usage("AX_URL is not set: export AX_URL=http://127.0.0.1:8080, or wherever AX is")
 	}
 	if token == "" {
-		return nil, errors.New("AX_TOKEN is not set: export an API token of this AX, such as the AX_BOOTSTRAP_TOKEN that it was first started with")
+		return nil, usage("AX_TOKEN is not set: export an API token of this AX, such as the AX_BOOTSTRAP_TOKEN that it was first started with")
 	}
 	c, err := client.New(address, token, p.version)
 	if err != nil {

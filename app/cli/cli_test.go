@@ -54,8 +54,8 @@ func TestExitCodes(t *testing.T) {
 		{whole, "apply -f testdata/golden", 1, "no *.yaml or *.yml"},
 		{whole, "validate testdata/bad.yaml", 1, "testdata/bad.yaml:4:3: error: a job has no key crom"},
 
-		{nil, "jobs", 1, "AX_URL is not set"},
-		{map[string]string{"AX_URL": a.url}, "jobs", 1, "AX_TOKEN is not set"},
+		{nil, "jobs", 2, "AX_URL is not set"},
+		{map[string]string{"AX_URL": a.url}, "jobs", 2, "AX_TOKEN is not set"},
 		{map[string]string{"AX_URL": a.url, "AX_TOKEN": "wrong"}, "jobs", 1, "this token is not known"},
 		{map[string]string{"AX_URL": a.url, "AX_TOKEN": "two words"}, "jobs", 1, "copy it again"},
 		{map[string]string{"AX_URL": "127.0.0.1:8080", "AX_TOKEN": token}, "jobs", 1, "no address of AX"},
@@ -65,7 +65,11 @@ func TestExitCodes(t *testing.T) {
 		{whole, "nosuch", 2, "unknown command"},
 		{whole, "jobs extra", 2, "unknown command"},
 		{whole, "jobs --nosuch", 2, "unknown flag"},
-		{whole, "jobs --limit -1", 2, "negative"},
+		{whole, "jobs --limit -1", 2, "number from 1"},
+		{whole, "jobs --limit 0", 2, "number from 1"},
+		{whole, "jobs --limit ten", 2, `invalid argument "ten" for "--limit" flag: write a whole number`},
+		{whole, "jobs --json=perhaps", 2, "write true or false"},
+		{whole, "trigger a --wait --timeout soon", 2, "write a span of time such as"},
 		{whole, "trigger", 2, "accepts 1 arg"},
 		{whole, "trigger a --biz-date 2026-02-30", 2, "--biz-date"},
 		{whole, "trigger a --param novalue", 2, "name=value"},
@@ -78,7 +82,8 @@ func TestExitCodes(t *testing.T) {
 		{whole, "validate", 2, "at least 1 arg"},
 		{whole, "validate --tz Local testdata/good.yaml", 2, "--tz"},
 		{whole, "ledger --from 2026-02-03T00:00:00Z", 2, "--from and --to"},
-		{whole, "ledger --from 2026-02-03 --to 2026-02-04T00:00:00Z", 2, "RFC 3339"},
+		{whole, "ledger --from yesterday --to 2026-02-04T00:00:00Z", 2, "RFC 3339"},
+		{whole, "ledger --from 2026-02-30 --to 2026-03-04", 2, "RFC 3339"},
 		{whole, "ledger --from 2026-02-04T00:00:00Z --to 2026-02-04T00:00:00Z", 2, "after --from"},
 		{whole, "next", 2, "at least 1 arg"},
 		{whole, "next --dialect cron -- x", 2, "--dialect"},
@@ -93,6 +98,48 @@ func TestExitCodes(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprint(ax(t, map[string]string{"AX_URL": a.url, "AX_TOKEN": "wrong"}, "", "jobs")), "wrong") {
 		t.Error("an error shows the token")
+	}
+}
+
+// Arguments that strings.Fields can't make, each refused before anything is asked.
+func TestTextThatNoServerCouldTakeIsWrongUsage(t *testing.T) {
+	a := newAPI(t)
+	for _, args := range [][]string{
+		{"trigger", ""}, {"trigger", " "}, {"pause", ""}, {"resume", ""}, {"delete", ""}, {"delete", "a\xff"},
+		{"trigger", "a", "--param", "k=\xff"}, {"trigger", "a", "--param", "k\xff=v"}, {"trigger", "a", "--reason", "\xff"},
+	} {
+		if got := a.ax(t, args...); got.code != exitUsage || len(a.calls) > 0 {
+			t.Errorf("ax %q: %d calls\n%s", args, len(a.calls), got)
+		}
+	}
+}
+
+func TestWrongUsageIsADocumentToo(t *testing.T) {
+	a := newAPI(t)
+	for _, args := range []string{"--json trigger", "jobs --nosuch --json", "--json jobs --limit 0", "nosuch --json", "ledger --json"} {
+		got := a.ax(t, strings.Fields(args)...)
+		said, _ := got.json(t)["error"].(map[string]any)
+		if message, _ := said["message"].(string); got.code != exitUsage || message == "" || !strings.Contains(got.err, "ax: "+message) {
+			t.Errorf("ax %s:\n%s", args, got)
+		}
+	}
+	if got := ax(t, nil, "", "--json", "jobs"); got.code != exitUsage || got.json(t)["error"] == nil {
+		t.Error(got)
+	}
+	if got := a.ax(t, "next", "--nosuch", "--", "--json"); got.out != "" {
+		t.Errorf("an argument was taken for the flag --json:\n%s", got)
+	}
+}
+
+func TestTheLedgerTakesDates(t *testing.T) {
+	a := newAPI(t)
+	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[]}`)
+	if got := a.ax(t, "ledger", "--from", "2026-11-29", "--to", "2026-11-30T08:00:00+08:00"); got.code != 0 {
+		t.Fatal(got)
+	}
+	q, err := url.ParseQuery(a.calls[0].query)
+	if err != nil || q.Get("from") != "2026-11-29T00:00:00Z" || q.Get("to") != "2026-11-30T08:00:00+08:00" {
+		t.Errorf("asked for %q", a.calls[0].query)
 	}
 }
 

@@ -170,6 +170,9 @@ func (p *process) rerun() *cobra.Command {
 
 // act asks for a kill or a rerun and shows the instance as it stands after it.
 func (p *process) act(ctx context.Context, c *client.Client, id, verb, reason string) error {
+	if err := plainText("--reason", reason); err != nil {
+		return err
+	}
 	body := map[string]string{}
 	if reason != "" {
 		body["reason"] = reason

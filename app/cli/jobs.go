@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"net/http"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -54,6 +56,9 @@ func enabled(r row) string {
 // switchJob is pause or resume.
 func (p *process) switchJob(verb, short string) *cobra.Command {
 	return &cobra.Command{Use: verb + " JOB", Short: short, Args: cobra.ExactArgs(1), RunE: p.do(func(ctx context.Context, args []string) error {
+		if err := jobName(args[0]); err != nil {
+			return err
+		}
 		return p.change(ctx, http.MethodPost, client.Job(args[0])+"/"+verb, args[0]+": "+verb+"d\n")
 	})}
 }
@@ -61,8 +66,28 @@ func (p *process) switchJob(verb, short string) *cobra.Command {
 func (p *process) deleteJob() *cobra.Command {
 	return &cobra.Command{Use: "delete JOB", Short: "delete a job on which no other depends; its history stays", Args: cobra.ExactArgs(1),
 		RunE: p.do(func(ctx context.Context, args []string) error {
+			if err := jobName(args[0]); err != nil {
+				return err
+			}
 			return p.change(ctx, http.MethodDelete, client.Job(args[0]), args[0]+": deleted\n")
 		})}
+}
+
+// jobName judges the name of a job as an argument: whether there is such a job is the
+// server's to say, but not of what no address can hold.
+func jobName(name string) error {
+	if strings.TrimSpace(name) == "" {
+		return usage("the name of the job is empty: write [project/]name")
+	}
+	return plainText("the name of the job", name)
+}
+
+// plainText refuses what JSON can't carry: it would arrive changed.
+func plainText(what, text string) error {
+	if !utf8.ValidString(text) {
+		return usage("%s is not UTF-8: %q", what, text)
+	}
+	return nil
 }
 
 // change sends a change without a body and says what came of it: the answer as JSON,

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/axsched/ax/modules/domain"
 )
 
 // ledger is what is shown of the server's accounts.
@@ -43,24 +45,32 @@ Exit 1 when a planned fire is not accounted for.`,
 			if from == "" || to == "" {
 				return usage("ledger wants --from and --to")
 			}
-			first, err := instant("--from", from)
+			first, err := dayOrInstant("--from", from)
 			if err != nil {
 				return err
 			}
-			last, err := instant("--to", to)
+			last, err := dayOrInstant("--to", to)
 			if err != nil {
 				return err
 			}
 			if !first.Before(last) {
 				return usage("--to must be after --from")
 			}
-			return p.balance(ctx, url.Values{"job": {job}, "from": {from}, "to": {to}})
+			return p.balance(ctx, url.Values{"job": {job}, "from": {first.Format(time.RFC3339Nano)}, "to": {last.Format(time.RFC3339Nano)}})
 		})}
 	f := cmd.Flags()
 	f.StringVar(&job, "job", "", "only of this job, [project/]name")
-	f.StringVar(&from, "from", "", "RFC 3339 instant; fires at it count")
-	f.StringVar(&to, "to", "", "RFC 3339 instant; fires at it do not count")
+	f.StringVar(&from, "from", "", "RFC 3339 instant, or a date for its start in UTC; fires at it count")
+	f.StringVar(&to, "to", "", "RFC 3339 instant, or a date for its start in UTC; fires at it do not count")
 	return cmd
+}
+
+// dayOrInstant reads a date too, as its start in UTC.
+func dayOrInstant(flag, text string) (time.Time, error) {
+	if day, err := domain.ParseBizDate(text); err == nil {
+		return day.Start(time.UTC), nil
+	}
+	return instant(flag, text)
 }
 
 func (p *process) balance(ctx context.Context, query url.Values) error {

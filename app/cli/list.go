@@ -17,21 +17,23 @@ const maxRows = 10_000
 
 // page is the flags of every list.
 type page struct {
-	limit  int
-	cursor string
+	limit   int
+	limited func() bool // whether --limit was given
+	cursor  string
 }
 
 func (g *page) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&g.limit, "limit", 0, fmt.Sprintf("one page of at most this many; 0 = all pages, at most %d", maxRows))
+	cmd.Flags().IntVar(&g.limit, "limit", 0, fmt.Sprintf("one page of at most this many; else all pages, at most %d", maxRows))
+	g.limited = func() bool { return cmd.Flags().Changed("limit") }
 	cmd.Flags().StringVar(&g.cursor, "cursor", "", "go on where a list before this one ended")
 }
 
 func (g *page) query() (url.Values, error) {
 	q := url.Values{"cursor": {g.cursor}}
-	if g.limit < 0 {
-		return nil, usage("--limit must not be negative")
-	}
-	if g.limit > 0 {
+	if g.limited() {
+		if g.limit < 1 {
+			return nil, usage("--limit %d: write a number from 1, or leave it away for all pages", g.limit)
+		}
 		q.Set("limit", strconv.Itoa(g.limit))
 	}
 	return q, nil

@@ -32,6 +32,9 @@ func (p *process) trigger() *cobra.Command {
 	var t triggering
 	cmd := &cobra.Command{Use: "trigger JOB", Short: "fire a job now; its dependencies are waited for as with any fire", Args: cobra.ExactArgs(1),
 		RunE: p.do(func(ctx context.Context, args []string) error {
+			if err := jobName(args[0]); err != nil {
+				return err
+			}
 			body, err := t.request()
 			if err != nil {
 				return err
@@ -58,7 +61,13 @@ func (t triggering) request() (request, error) {
 	if t.timeout < 0 || t.timeout > 0 && !t.wait {
 		return r, usage("--timeout wants a positive time, beside --wait")
 	}
+	if err := plainText("--reason", t.reason); err != nil {
+		return r, err
+	}
 	for _, pair := range t.params {
+		if err := plainText("--param", pair); err != nil {
+			return r, err
+		}
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return r, usage("--param %q: write name=value", pair)
