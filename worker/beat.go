@@ -103,7 +103,7 @@ func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 
 func (n *Node) heartbeat() protocol.Heartbeat {
 	n.mu.Lock()
-	held, run, meanMs := n.book.held(), n.book.count[running], n.mean.of(n.cfg.Now()).Milliseconds()
+	held, run, meanMs := n.book.held(), n.book.count[running], n.mean.millis(n.cfg.Now())
 	n.mu.Unlock()
 	state := protocol.WorkerAvailable
 	if n.draining() {

@@ -35,3 +35,13 @@ func (m *mean) of(now time.Time) time.Duration {
 	}
 	return sum / time.Duration(n)
 }
+
+// millis is the mean in milliseconds, at least 1 when anything ended: 0 says that
+// nothing is known.
+func (m *mean) millis(now time.Time) int64 {
+	d := m.of(now)
+	if d == 0 {
+		return 0
+	}
+	return max(d.Milliseconds(), 1)
+}

@@ -74,6 +74,8 @@ func (t *target) fits(spec domain.JobSpec) bool {
 const (
 	minPrefetch = 16
 	maxPrefetch = 1024
+	// blindPrefetch bounds it while nothing is known of how long tasks take there.
+	blindPrefetch = 256
 )
 
 // room is how many more attempts the lane may be sent: its threads, plus as much
@@ -85,8 +87,11 @@ func (t *target) room(lane domain.Lane) int {
 	}
 	ahead := minPrefetch
 	if t.rtt > 0 {
-		mean := max(t.Mean, time.Millisecond/4)
-		ahead = min(max(int(time.Duration(threads)*t.rtt/mean), minPrefetch), maxPrefetch)
+		mean, most := t.Mean, maxPrefetch
+		if mean == 0 {
+			mean, most = time.Millisecond, blindPrefetch
+		}
+		ahead = min(max(int(time.Duration(threads)*t.rtt/mean), minPrefetch), most)
 	}
 	return threads + ahead - t.live[lane]
 }
