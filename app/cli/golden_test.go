@@ -15,7 +15,7 @@ const instanceJSON = `{"id":"411052400640000001","job":"demo/order_stat_daily","
 {"id":"411052400640000003","ordinal":2,"run":1,"state":"ended","target":"节点2","outcome":"success","exitCode":0,"dispatchedAt":"2026-02-03T02:00:01.000Z","startedAt":"2026-02-03T02:00:01.250Z","finishedAt":"2026-02-03T02:00:03.500Z","message":""}],
 "deps":[],"history":[]}`
 
-const refusedJSON = `{"error":{"kind":"invalid","message":"nothing was changed: 1 problems, the first is: the job lacks exec","problems":[
+const refusedJSON = `{"error":{"kind":"invalid","message":"nothing was changed: the job lacks exec","problems":[
 {"file":"bad.yaml","line":3,"column":3,"path":"job.exec","id":"key.missing","message":"the job lacks exec","hint":"write exec: below job:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"error"}],"requestId":"r9"}}`
 
 // goldenAPI answers what the golden cases ask for.
@@ -99,7 +99,7 @@ func TestApplyShowsWhatIsWrongAndWhere(t *testing.T) {
 	a.on("POST /api/v1/apply", 400, refusedJSON)
 	got := a.ax(t, "apply", "-f", "testdata/bad.yaml")
 	want := "bad.yaml:3:3: error: the job lacks exec\n    3 |   name: a\n      |   ^\n  hint: write exec: below job:\n" +
-		"ax: nothing was changed: 1 problems, the first is: the job lacks exec\n"
+		"ax: nothing was changed: the job lacks exec\n"
 	if got.code != exitFailed || got.err != want || got.out != "" {
 		t.Errorf("got\n%s\nwanted\n%s", got, want)
 	}

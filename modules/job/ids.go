@@ -50,6 +50,7 @@ const (
 	idNameLong        = "name.long"
 	idNameStart       = "name.start"
 	idNameChars       = "name.chars"
+	idNameSpace       = "name.space"
 	idParamName       = "param.name"
 	idEnvName         = "env.name"
 	idEnvReserved     = "env.reserved"

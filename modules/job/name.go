@@ -21,6 +21,9 @@ func NameFault(name string) string {
 		return idNameStart
 	}
 	for _, r := range name {
+		if unicode.Is(unicode.Zs, r) {
+			return idNameSpace
+		}
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r) {
 			return idNameChars
 		}
@@ -56,7 +59,7 @@ func (r *reader) goodName(e entry, s string) bool {
 
 // visible shows a character, the unprintable ones by their number.
 func visible(c rune) string {
-	if unicode.IsGraphic(c) && c != ' ' && !unicode.Is(unicode.Mn, c) {
+	if unicode.IsGraphic(c) && !unicode.Is(unicode.Mn, c) {
 		return string(c)
 	}
 	const hex = "0123456789ABCDEF"

@@ -82,8 +82,9 @@ func refusals() []refusal {
 
 		{"markup in name", strings.Replace(jobYAML(""), "name: a", `name: '"><img src=x onerror=alert(1)>'`, 1), idNameChars, 3, 9, "name"},
 		{"slash in name", strings.Replace(jobYAML(""), "name: a", "name: a/b", 1), idNameChars, 3, 9, "holds /"},
-		{"blank in name", strings.Replace(jobYAML(""), "name: a", "name: a b", 1), idNameChars, 3, 9, "U+0020"},
-		{"blank at the end", strings.Replace(jobYAML(""), "name: a", "name: 'a '", 1), idNameChars, 3, 9, "U+0020"},
+		{"blank in name", strings.Replace(jobYAML(""), "name: a", "name: a b", 1), idNameSpace, 3, 9, "holds a space"},
+		{"blank at the end", strings.Replace(jobYAML(""), "name: a", "name: 'a '", 1), idNameSpace, 3, 9, "holds a space"},
+		{"wide blank in name", strings.Replace(jobYAML(""), "name: a", "name: a\u3000b", 1), idNameSpace, 3, 9, "holds a space"},
 		{"direction mark", strings.Replace(jobYAML(""), "name: a", "name: \"a\u202eb\"", 1), idNameChars, 3, 9, "U+202E"},
 		{"empty name", strings.Replace(jobYAML(""), "name: a", "name: ''", 1), idNameEmpty, 3, 9, "empty"},
 		{"dot name", strings.Replace(jobYAML(""), "name: a", "name: ..", 1), idNameStart, 3, 9, "begins with"},

@@ -400,6 +400,20 @@ func TestBadCallsAreRefusedClearly(t *testing.T) {
 	})
 }
 
+func TestOneProblemIsNotCounted(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, c := range []struct{ name, wants string }{
+			{"name: a b", "nothing was changed: name: a b holds a space, which no name may hold"},
+			{"name: a b\n  exce: {}", "nothing was changed: 2 problems, the first is: "},
+		} {
+			text := strings.Replace(yaml("a"), "name: a", c.name, 1)
+			if f := w.API(edge.AdminToken, "POST", "/api/v1/apply", body(t, false, text)).Failure(t); !strings.HasPrefix(f.Message, c.wants) {
+				t.Errorf("%s: %q", c.name, f.Message)
+			}
+		}
+	})
+}
+
 func TestValidateWritesNothingAndSpeaksTheReadersLanguage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		before := w.Dump("graph") + w.definitions()

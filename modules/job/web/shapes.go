@@ -52,9 +52,13 @@ func problemsOf(c echo.Context, ps job.Problems) []apiProblem {
 
 // refused is the error of files with problems; none of them was taken.
 func refused(c echo.Context, ps job.Problems) error {
-	first := ps.Errors()[0]
-	return httpx.WithProblems(domain.Fail(domain.Invalid, "nothing was changed: %d problems, the first is: %s",
-		len(ps.Errors()), first.Message(lookup(c.Request().Context()))), problemsOf(c, ps))
+	errs := ps.Errors()
+	first := errs[0].Message(lookup(c.Request().Context()))
+	said := domain.Fail(domain.Invalid, "nothing was changed: %s", first)
+	if len(errs) > 1 {
+		said = domain.Fail(domain.Invalid, "nothing was changed: %d problems, the first is: %s", len(errs), first)
+	}
+	return httpx.WithProblems(said, problemsOf(c, ps))
 }
 
 // apiSchedule is the time rule of a job. Expr is a cron expression, an interval like
