@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
 		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
 		"validate-good": {"validate", "testdata/good.yaml", "testdata/stat.yaml"}, "validate-bad": {"validate", "testdata/bad.yaml"},
-		"validate-cycle": {"validate", "testdata/cycle.yaml"}, "next": {"next", "--tz", "America/New_York", "--from", "2024-03-09T00:00:00Z", "-n", "3", "--", "30 2 * * *"},
+		"validate-cycle": {"validate", "testdata/cycle.yaml"}, "validate-twice": {"validate", "testdata/good.yaml", "testdata/twice.yaml"}, "next": {"next", "--tz", "America/New_York", "--from", "2024-03-09T00:00:00Z", "-n", "3", "--", "30 2 * * *"},
 		"next-wrong": {"next", "--", "0 25 * * *"}, "next-never": {"next", "--", "0 0 30 2 *"}, "help": {"help"},
 	} {
 		for _, form := range []string{"", "-json"} {

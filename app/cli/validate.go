@@ -118,11 +118,13 @@ func (p *process) report(r report) error {
 }
 
 func (p *process) printReport(r report) error {
+	if !p.json || !r.Valid { // what is wrong is told to people in any case, as apply does
+		if _, err := io.WriteString(p.err, renderProblems(r.Problems)); err != nil {
+			return err
+		}
+	}
 	if p.json {
 		return p.value(r)
-	}
-	if _, err := io.WriteString(p.err, renderProblems(r.Problems)); err != nil {
-		return err
 	}
 	if !r.Valid {
 		return nil

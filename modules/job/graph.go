@@ -30,7 +30,7 @@ func CheckGraph(there Graph, changed []Parsed) Problems {
 		key := p.Spec.Key()
 		if before, twice := first[key]; twice {
 			at := before.At("job.name")
-			problems = append(problems, p.problem("job.name", idJobTwice, "",
+			problems = append(problems, p.problem("job.name", idJobTwice, hintJobTwice,
 				pairs("job", key.String(), "file", before.file, "line", strconv.Itoa(at.Line))))
 			continue
 		}

@@ -107,7 +107,7 @@ func TestCycles(t *testing.T) {
 
 func TestSameJobTwice(t *testing.T) {
 	problems := CheckGraph(Graph{}, parseAll(t, jobFile("a"), jobFile("A"), jobFile("a")))
-	if len(problems) != 1 || problems[0].ID != idJobTwice || problems[0].Args["line"] != "3" {
+	if len(problems) != 1 || problems[0].ID != idJobTwice || problems[0].Hint != hintJobTwice || problems[0].Args["line"] != "3" {
 		t.Errorf("%+v", problems)
 	}
 }

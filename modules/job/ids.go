@@ -125,6 +125,7 @@ const (
 	hintDepPlain          = "dep_plain"
 	hintDepMissing        = "dep_missing"
 	hintCycle             = "dep_cycle"
+	hintJobTwice          = "job_twice"
 	hintExecType          = "exec_type"
 	hintURL               = "url"
 )
