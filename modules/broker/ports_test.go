@@ -241,11 +241,13 @@ func (w *world) kill(ids ...domain.ID) error {
 // Wake ends back-offs that are over.
 func (w *world) Wake(context.Context, int) (int, error) {
 	var ids []domain.ID
+	w.mu.Lock()
 	for id, in := range w.ins {
 		if in.Label == domain.Backoff && !in.WakeAt.After(time.Now()) {
 			ids = append(ids, id)
 		}
 	}
+	w.mu.Unlock()
 	return len(ids), w.each(ids, domain.Backoff, domain.MoveRequeue, domain.Running, domain.Queued)
 }
 
