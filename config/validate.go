@@ -150,15 +150,15 @@ func wrongText(text string, most int) string {
 // The messages about secrets never repeat them. The rules are those of modules/access, told before a store is opened.
 
 func wrongPassword(text string) string {
-	if text != "" && (utf8.RuneCountInString(text) < 8 || len(text) > 500) {
-		return "wants at least 8 characters and at most 500 bytes"
+	if len(text) > 500 {
+		return "wants at most 500 bytes"
 	}
 	return ""
 }
 
 func wrongToken(text string) string {
-	if text != "" && (len(text) < 8 || len(text) > 500 || strings.ContainsAny(text, " \t\r\n\x00")) {
-		return "wants 8 to 500 bytes without spaces; for example: openssl rand -hex 32"
+	if len(text) > 500 || strings.ContainsAny(text, " \t\r\n\x00") {
+		return "wants at most 500 bytes without spaces; for example: openssl rand -hex 32"
 	}
 	return ""
 }

@@ -87,8 +87,8 @@ func checkAccountName(name string) error {
 const minPassword = 8
 
 func checkPassword(password string) error {
-	if utf8.RuneCountInString(password) < minPassword || len(password) > 500 {
-		return domain.Fail(domain.Invalid, "a password has at least %d characters and at most 500 bytes", minPassword).
+	if utf8.RuneCountInString(password) < minPassword || len(password) > maxSecret {
+		return domain.Fail(domain.Invalid, "a password has at least %d characters and at most %d bytes", minPassword, maxSecret).
 			At("password").Coded("access.bad_password")
 	}
 	return nil

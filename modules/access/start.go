@@ -2,9 +2,9 @@ package access
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -21,21 +21,34 @@ type FirstStart struct {
 	BootstrapToken string // AX_BOOTSTRAP_TOKEN: becomes an API token of an admin
 }
 
+// maxSecret bounds a password or token, in bytes.
+const maxSecret = 500
+
+// short warns of secrets that whoever starts AX chose shorter than any person may:
+// they hold, since a machine for trials is theirs to open.
+func (a *Access) short(f FirstStart) {
+	for name, text := range map[string]string{"AX_ADMIN_PASSWORD": f.AdminPassword, "AX_BOOTSTRAP_TOKEN": f.BootstrapToken} {
+		if text != "" && utf8.RuneCountInString(text) < minPassword {
+			a.log.Warn("a secret of the first start is short and easily guessed: fit for trials only", "variable", name, "least", minPassword)
+		}
+	}
+}
+
 // Start makes what a new database lacks: the default project and, as long as there
 // is no account, what the environment asks for. Where nobody can log in by password
 // yet it returns the secret of a set-up link, good for a day and once: print
 // /setup?token=SECRET. Later starts change nothing. Several processes may call it
 // at once.
 func (a *Access) Start(ctx context.Context, f FirstStart) (setupSecret string, err error) {
-	if t := f.BootstrapToken; t != "" && (len(t) < 8 || len(t) > 500 || strings.ContainsAny(t, " \t\r\n\x00")) {
-		return "", domain.Fail(domain.Invalid, "AX_BOOTSTRAP_TOKEN has 8 to 500 bytes and no spaces").WithHint("for example: openssl rand -hex 32")
+	if t := f.BootstrapToken; len(t) > maxSecret || strings.ContainsAny(t, " \t\r\n\x00") {
+		return "", domain.Fail(domain.Invalid, "AX_BOOTSTRAP_TOKEN has at most %d bytes and no spaces", maxSecret).WithHint("for example: openssl rand -hex 32")
+	}
+	if len(f.AdminPassword) > maxSecret {
+		return "", domain.Fail(domain.Invalid, "AX_ADMIN_PASSWORD has at most %d bytes", maxSecret)
 	}
 	ctx = domain.WithPrincipal(ctx, domain.Principal{Name: "ax", Kind: domain.PrincipalSystem})
 	hash := ""
 	if f.AdminPassword != "" {
-		if err := checkPassword(f.AdminPassword); err != nil {
-			return "", fmt.Errorf("AX_ADMIN_PASSWORD: %w", err)
-		}
 		if hash, err = a.hash(ctx, f.AdminPassword); err != nil {
 			return "", err
 		}
@@ -67,6 +80,7 @@ func (a *Access) start(ctx context.Context, f FirstStart, hash string) (setupSec
 		a.log.Debug("there are accounts already: AX_ADMIN_PASSWORD and AX_BOOTSTRAP_TOKEN count on the first start only")
 	}
 	if len(all) == 0 {
+		a.short(f)
 		if all, err = a.firstAccounts(ctx, f, hash); err != nil {
 			return "", err
 		}

@@ -113,12 +113,12 @@ func TestFirstStartFromTheEnvironment(t *testing.T) {
 			t.Errorf("a later start took a new bootstrap token: %d", a.status)
 		}
 		w.browser().login("admin", adminPassword)
-		for _, bad := range []string{"short", "with a space in it", "nul\x00nul\x00nul"} {
+		for _, bad := range []string{strings.Repeat("t", 501), "with a space in it", "nul\x00nul\x00nul"} {
 			if _, err := w.access.Start(t.Context(), access.FirstStart{BootstrapToken: bad}); !domain.Is(err, domain.Invalid) {
 				t.Errorf("bootstrap token %q: %v", bad, err)
 			}
 		}
-		for _, bad := range []string{"x", "1234567", strings.Repeat("p", 501)} {
+		for _, bad := range []string{strings.Repeat("p", 501)} {
 			if _, err := w.access.Start(t.Context(), access.FirstStart{AdminPassword: bad}); !domain.Is(err, domain.Invalid) || !strings.Contains(err.Error(), "AX_ADMIN_PASSWORD") {
 				t.Errorf("admin password of %d characters: %v", len(bad), err)
 			}
