@@ -21,6 +21,7 @@ type Config struct {
 	RegistryRedisURL StoreURL `yaml:"registry_redis_url"` // Load fills in RedisURL where it is not given
 	AdminPassword    Secret   `yaml:"admin_password"`     // used on the first start only
 	BootstrapToken   Secret   `yaml:"bootstrap_token"`    // used on the first start only
+	PprofToken       Secret   `yaml:"pprof_token"`        // "" = no profiler
 	Timezone         string   `yaml:"timezone"`           // an IANA name
 	Environment      string   `yaml:"environment"`
 	Log              Log      `yaml:"log" prefix:"log."`

@@ -137,6 +137,9 @@ func TestValidateNamesKeyAndSource(t *testing.T) {
 		{"AX_ADMIN_PASSWORD=八个字也算好密码", "", ""},
 		{"AX_BOOTSTRAP_TOKEN=" + strings.Repeat("t", 501), "bootstrap_token", "500 bytes"},
 		{"AX_BOOTSTRAP_TOKEN=with hunter2 in", "bootstrap_token", "spaces"},
+		{"AX_PPROF_TOKEN=hunter2hunter2h", "pprof_token", "16 characters"},
+		{"AX_PPROF_TOKEN=with hunter2 inside", "pprof_token", "spaces"},
+		{"AX_PPROF_TOKEN=0123456789abcdef", "", ""},
 		{"AX_TIMEOUTS_REDIS=1h", "timeouts.redis", "100ms"},
 		{"AX_DATABASE_URL=postgres://u:hunter2@h/d", "database_url", "mysql://"},
 		{"AX_DATABASE_URL=mysql://u:hunter2@h:3306/", "database_url", "name is missing"},
@@ -234,7 +237,7 @@ func TestRegistryIsTheSameRedisUnlessGiven(t *testing.T) {
 func TestSecretsAreStarsHoweverPrinted(t *testing.T) {
 	c, err := Load("", []string{
 		"AX_DATABASE_URL=mysql://ax:hunter2@db:3306/ax", "AX_REDIS_URL=redis://:hunter2@r:6379/1",
-		"AX_REGISTRY_REDIS_URL=unix:///s?password=hunter2&db=1", "AX_ADMIN_PASSWORD=hunter2", "AX_BOOTSTRAP_TOKEN=hunter2",
+		"AX_REGISTRY_REDIS_URL=unix:///s?password=hunter2&db=1", "AX_ADMIN_PASSWORD=hunter2", "AX_BOOTSTRAP_TOKEN=hunter2", "AX_PPROF_TOKEN=hunter2",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

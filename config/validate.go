@@ -42,6 +42,7 @@ func (c Config) generalChecks(mode Mode) []check {
 		{"worker.name", wrongWorkerName(c.Worker.Name)},
 		{"admin_password", wrongPassword(string(c.AdminPassword))},
 		{"bootstrap_token", wrongToken(string(c.BootstrapToken))},
+		{"pprof_token", wrongPprofToken(string(c.PprofToken))},
 	}
 	for _, tag := range c.Worker.Tags {
 		checks = append(checks, check{"worker.tags", wrongTag(tag)})
@@ -161,6 +162,16 @@ func wrongToken(text string) string {
 		return "wants at most 500 bytes without spaces; for example: openssl rand -hex 32"
 	}
 	return ""
+}
+
+// pprofTokenLeast is the fewest bytes of a token that stands alone between a network and the process' memory.
+const pprofTokenLeast = 16
+
+func wrongPprofToken(text string) string {
+	if text != "" && len(text) < pprofTokenLeast {
+		return fmt.Sprintf("is shorter than %d characters, and whoever guesses it reads the process' memory; for example: openssl rand -hex 32, or leave it out for no profiler", pprofTokenLeast)
+	}
+	return wrongToken(text)
 }
 
 // wrongWorkerName: the name is part of queue names, where ":" separates.

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/axsched/ax/app/profile"
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/modules/access"
 	"github.com/axsched/ax/modules/broker"
@@ -77,9 +78,14 @@ func (s *site) down() {
 	s.life, s.pages = nil, nil
 }
 
+// handler is all that this process answers.
+func (s *site) handler() http.Handler {
+	return profile.Behind(string(s.o.Config.PprofToken), s.mux)
+}
+
 // serve answers until ctx ends; requests under way get a while to finish.
 func (s *site) serve(ctx context.Context, ln net.Listener) error {
-	srv := &http.Server{Handler: s.mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	failed := make(chan error, 1)

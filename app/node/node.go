@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/axsched/ax/app/profile"
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/worker"
 	"github.com/axsched/ax/worker/protocol"
@@ -79,7 +80,7 @@ func Main(ctx context.Context, c config.Config, version string) error {
 	if err != nil {
 		return err
 	}
-	stop := serve(ln, n.Handler())
+	stop := serve(ln, profile.Behind(string(c.PprofToken), n.Handler()))
 	defer stop()
 	slog.Info("worker is up", "name", n.Name(), "boot", n.Boot(), "health", "http://"+ln.Addr().String()+"/readyz")
 	return n.Run(ctx)

@@ -58,6 +58,7 @@ func TestAWorkerProcessServesHealthAndRegisters(t *testing.T) {
 	t.Run("redis", func(t *testing.T) {
 		s := server(t)
 		c := setup(t, s.URL)
+		c.PprofToken = "0123456789abcdef"
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- Main(ctx, c, "v1.2.3") }()
@@ -69,6 +70,11 @@ func TestAWorkerProcessServesHealthAndRegisters(t *testing.T) {
 			}
 			if time.Now().After(end) {
 				t.Fatalf("not ready: %d %+v", code, status)
+			}
+		}
+		for bearer, want := range map[string]int{"": 404, "0123456789abcdeX": 404, "0123456789abcdef": 200} {
+			if code := profiled(t, c.Listen, bearer); code != want {
+				t.Errorf("the profiler answers bearer %q with %d, want %d", bearer, code, want)
 			}
 		}
 		client, err := transport.Open(t.Context(), s.URL)
@@ -93,6 +99,22 @@ func TestAWorkerProcessServesHealthAndRegisters(t *testing.T) {
 			t.Errorf("after the stop the registry has %v (%v)", ws, err)
 		}
 	})
+}
+
+// profiled is what a worker that listens at address answers to one who asks for its heap.
+func profiled(t *testing.T, address, bearer string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/debug/pprof/heap", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+bearer)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
 }
 
 func get(t *testing.T, address string, into any) int {
@@ -121,6 +143,9 @@ func TestARedisThatIsAwayIsWaitedForAndAnUnfitOneRefused(t *testing.T) {
 				t.Fatal("it does not say that it is not ready")
 			}
 			time.Sleep(10 * time.Millisecond)
+		}
+		if code := profiled(t, away.Listen, "0123456789abcdef"); code != http.StatusNotFound {
+			t.Errorf("without a configured token the profiler answers %d, want 404", code)
 		}
 		if !strings.Contains(status.Error, "heartbeat") {
 			t.Errorf("status %+v", status)
