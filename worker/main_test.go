@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,15 +41,28 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// workerMain is a worker until it is killed, or until SIGTERM where a benchmark wants its CPU profile.
 func workerMain(url, data string) int {
-	c, err := transport.Open(context.Background(), url)
+	ctx := context.Background()
+	if path := os.Getenv("AX_TEST_WORKER_PROFILE"); path != "" {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM)
+		defer stop()
+		if f, err := os.Create(path); err == nil && pprof.StartCPUProfile(f) == nil {
+			defer pprof.StopCPUProfile()
+		}
+	}
+	c, err := transport.Open(ctx, url)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	n, err := worker.Open(worker.Config{Name: "w1", Data: data}, &transport.Link{Transport: c, Registry: c}, executors)
 	if err == nil {
-		err = n.Run(context.Background())
+		err = n.Run(ctx)
+	}
+	if err == nil {
+		return 0
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return 1
@@ -111,6 +126,12 @@ type node struct {
 
 func start(t testing.TB, l *transport.Link, cfg worker.Config) *node {
 	t.Helper()
+	return startWith(t, l, cfg, executors)
+}
+
+// startWith starts a Node that has these types.
+func startWith(t testing.TB, l *transport.Link, cfg worker.Config, build func(*runner.Runner) []types.Executor) *node {
+	t.Helper()
 	if cfg.Data == "" {
 		cfg.Data = t.TempDir()
 	}
@@ -123,7 +144,7 @@ func start(t testing.TB, l *transport.Link, cfg worker.Config) *node {
 	if os.Getenv("AX_TEST_LOG") != "" {
 		cfg.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	w, err := worker.Open(cfg, l, executors)
+	w, err := worker.Open(cfg, l, build)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +170,7 @@ func (n *node) end(t testing.TB) error {
 }
 
 // spawn starts a worker process and returns it with its boot.
-func spawn(t *testing.T, url, data string, number int64) (*exec.Cmd, boot) {
+func spawn(t testing.TB, url, data string, number int64) (*exec.Cmd, boot) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "AX_TEST_WORKER_REDIS="+url, "AX_TEST_WORKER_DATA="+data)
