@@ -12,7 +12,6 @@ package wheel
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,6 +46,8 @@ type Wheel[K comparable] struct {
 	current int64     // its tick, counted from the Unix epoch
 	added   uint64    // counts additions, to keep their order among equal moments
 	entries map[K]*entry[K]
+	rests   int64         // the tick that Run sleeps until; 0 = it does not sleep
+	earlier chan struct{} // tells it of a key that comes before
 
 	passed entry[K] // at ticks up to current; lists are rings around an unused entry
 	inner  [innerSlots]entry[K]
@@ -64,7 +65,7 @@ type entry[K comparable] struct {
 
 // New makes an empty wheel that stands at now.
 func New[K comparable](now time.Time) *Wheel[K] {
-	w := &Wheel[K]{now: now, current: lastTick(now), entries: map[K]*entry[K]{}}
+	w := &Wheel[K]{now: now, current: lastTick(now), entries: map[K]*entry[K]{}, earlier: make(chan struct{}, 1)}
 	w.passed.clear()
 	for _, ring := range [][]entry[K]{w.inner[:], w.middle[:], w.outer[:]} {
 		for i := range ring {
@@ -106,6 +107,7 @@ func (w *Wheel[K]) Add(key K, at time.Time) error {
 	w.added++
 	e.at, e.tick, e.order = at, firstTick(at), w.added
 	w.slot(e).push(e)
+	w.wake(e.tick)
 	return nil
 }
 
@@ -236,24 +238,6 @@ func (w *Wheel[K]) handOut(due []*entry[K]) []K {
 		delete(w.entries, e.key)
 	}
 	return keys
-}
-
-// Run advances the wheel at each tick to what clock says and passes every batch that
-// isn't empty to deliver, one at a time; while deliver works, the wheel collects. It
-// ends, with nil, when ctx does. One Run per wheel.
-func (w *Wheel[K]) Run(ctx context.Context, clock func() time.Time, deliver func(batch []K)) error {
-	ticker := time.NewTicker(Tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			if batch := w.Advance(clock()); len(batch) > 0 {
-				deliver(batch)
-			}
-		}
-	}
 }
 
 func (e *entry[K]) clear() { e.prev, e.next = e, e }

@@ -368,3 +368,40 @@ func BenchmarkJump(b *testing.B) {
 		w.Advance(start)
 	}
 }
+
+// BenchmarkFire is the whole life of 10,000 keys spread over a minute: added, moved inwards, handed out tick by tick.
+func BenchmarkFire(b *testing.B) {
+	const keys = 10_000
+	w, now := New[int64](start), start
+	b.ReportAllocs()
+	for b.Loop() {
+		for k := range int64(keys) {
+			if err := w.Add(k, now.Add(time.Duration(k)*6*time.Millisecond)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for left := keys; left > 0; now = now.Add(Tick) {
+			left -= len(w.Advance(now))
+		}
+	}
+	b.ReportMetric(keys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+}
+
+// BenchmarkFireTogether is the same with all of them in one tick.
+func BenchmarkFireTogether(b *testing.B) {
+	const keys = 10_000
+	w, now := New[int64](start), start
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(time.Second)
+		for k := range int64(keys) {
+			if err := w.Add(k, now); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if n := len(w.Advance(now)); n != keys {
+			b.Fatalf("%d keys", n)
+		}
+	}
+	b.ReportMetric(keys*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
+}
