@@ -92,8 +92,9 @@ func (in *Inbox) Read(ctx context.Context) (got []protocol.Downlink, bad int, er
 	for _, s := range res {
 		for _, m := range s.Messages {
 			in.done = append(in.done, m.ID)
-			var d protocol.Downlink
-			if !decode(m, &d) {
+			text, _ := m.Values[protocol.EntryField].(string)
+			d, err := protocol.DecodeDownlink(text)
+			if err != nil {
 				bad++
 				continue
 			}
@@ -101,10 +102,4 @@ func (in *Inbox) Read(ctx context.Context) (got []protocol.Downlink, bad int, er
 		}
 	}
 	return got, bad, nil
-}
-
-// decode reads the one field of an entry into v.
-func decode(m redis.XMessage, v any) bool {
-	text, ok := m.Values[protocol.EntryField].(string)
-	return ok && json.Unmarshal([]byte(text), v) == nil
 }
