@@ -10,7 +10,7 @@ TEST_FLAGS ?= -race -count=1 -timeout 20m
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run dev test check generate assets shots rootfs-proof clean
+.PHONY: help build run dev test bench check generate assets shots rootfs-proof clean
 
 help: ## this list
 	@echo "AX: make TARGET"
@@ -30,6 +30,9 @@ dev: ## the same, rebuilt and reloaded in the browser when a page or Go file cha
 test: ## all tests with the race detector, on SQLite, MariaDB, embedded and real Redis and in Chromium
 	@./e2e/setup/install.sh
 	@$(GO) run -buildvcs=false ./e2e/setup/testrun $(TEST_FLAGS) $(PKG)
+
+bench: ## how fast AX is here, beside its aims (10 min); BENCH="-parts a,b -runs 3 -json FILE" chooses
+	@$(GO) run -buildvcs=false ./e2e/bench $(BENCH)
 
 check: ## what CI asks of the source: format, vet, staticcheck, generated files, rules of the house
 	@./e2e/setup/check.sh

@@ -28,13 +28,17 @@ GRANT ALL PRIVILEGES ON ` + "`ax\\_%`" + `.* TO 'ax'@'127.0.0.1';
 // mysql://ax:ax@127.0.0.1:PORT/ without a database; the account may create and drop databases named ax_….
 // Commits reach the operating system at once, not the disk: they survive a killed server, not a lost machine.
 // Everything that AX must set for itself (isolation, lock wait, character set) keeps the server's defaults.
-func MariaDB(parent string) (*Server, error) {
+func MariaDB(parent string) (*Server, error) { return MariaDBWith(parent) }
+
+// MariaDBWith is MariaDB with further options of the server, --name=value, which win over its own.
+func MariaDBWith(parent string, options ...string) (*Server, error) {
 	server, ok := find("mariadbd")
 	if !ok {
 		return nil, fmt.Errorf("mariadbd is not installed; e2e/setup/install.sh brings it")
 	}
 	s, addr, err := launch(parent, "mariadb", func(dir string, port int) ([]string, error) {
-		return prepareMariaDB(server, dir, port)
+		argv, err := prepareMariaDB(server, dir, port)
+		return append(argv, options...), err
 	}, greeted)
 	if err != nil {
 		return nil, err

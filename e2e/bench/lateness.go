@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// salvo is a number of jobs due in the same second, fired a few times.
+type salvo struct {
+	kind   string
+	n      int
+	rounds int
+	pause  time.Duration // from one firing to the next; a minute is a multiple of it
+	limit  time.Duration // for all of it, from the first firing; rounds that do not fit are not begun
+	aim    *Aim          // of p99, in ms
+}
+
+func (v salvo) name() string { return fmt.Sprintf("%s × %s", number(float64(v.n), 0), v.kind) }
+
+// salvos are those of part a.
+func (o options) salvos() []salvo {
+	s := func(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
+	rounds := pick(o, 4, 3)
+	all := []salvo{
+		{"noop", 100, rounds, s(4), s(30), atMost(50)},
+		{"noop", 1000, rounds, s(5), s(40), atMost(150)},
+		{"noop", 10_000, 3, s(10), s(60), atMost(1500)},
+		{"shell", 100, rounds, s(4), s(30), nil},
+		{"shell", 1000, rounds, s(6), s(60), nil},
+	}
+	if !o.quick {
+		all = append(all, salvo{"shell", 10_000, 3, s(30), s(120), nil})
+	}
+	return all
+}
+
+func (b *bench) latenessPart() *Part {
+	s := b.real()
+	s.idle()
+	p := &Part{Title: "Lateness of jobs due in the same second",
+		Measured: "Start − expected of N jobs with one cron second on MariaDB and Redis, over all firings but the first where that one differs (its p99 stands apart); every planned fire is looked for in the tables."}
+	t := p.table("lateness", "due in the same second", latenessColumns()...)
+	for _, v := range b.salvos() {
+		s.fire(p, t, v)
+	}
+	return p
+}
+
+func latenessColumns() []Column {
+	return append([]Column{{"p50", "p50 ms", 0}, {"p99", "p99 ms", 0}, {"max", "max ms", 0}, {"first_p99", "first p99 ms", 0}, {"firings", "firings", 0},
+		{"lost", "lost", 0}, {"doubled", "doubled", 0}}, costColumns()...)
+}
+
+// fire applies the jobs, lets them fire, and writes the row.
+func (s *stage) fire(p *Part, t *Table, v salvo) {
+	j := jobs{prefix: fmt.Sprintf("%s_%d", v.kind, v.n), kind: v.kind, n: v.n}
+	since := s.newest()
+	first := s.schedule(&j, v)
+	s.wait(first.Add(-500 * time.Millisecond))
+	from := s.read()
+	last := first
+	for round := 1; round < v.rounds && last.Add(v.pause).Before(first.Add(v.limit)); round++ {
+		s.wait(last.Add(v.pause))
+		last = last.Add(v.pause)
+	}
+	s.until(2*time.Minute, 200*time.Millisecond, func() bool { return s.disarm(j, last) })
+	s.until(2*time.Minute, 200*time.Millisecond, func() bool { return s.unended(since) == 0 })
+	to := s.read()
+	got := s.tally(j, since, first, last, v.pause)
+	if got.unended > 0 {
+		p.note("%s: %d instances had not ended two minutes after the last firing; the figures are without them.", v.name(), got.unended)
+	}
+	p.Lost, p.Doubled = p.Lost+got.lost, p.Doubled+got.doubled
+	row := t.row(fmt.Sprintf("%s_%d", v.kind, v.n), v.name())
+	got.put(row, v.aim)
+	bill(from, to, got.n, s.rest).put(row)
+	if got.again > 0 {
+		p.note("%s: %d instances were sent more than once.", v.name(), got.again)
+	}
+	s.say("%s: p99 %.0f ms in %d firings, %d lost, %d doubled", v.name(), row.Figures["p99"].Value, len(got.late), got.lost, got.doubled)
+}
+
+// schedule applies the jobs with a cron that first fires soon after, and returns that moment.
+func (s *stage) schedule(j *jobs, v salvo) time.Time {
+	const loaded = 6 * time.Second // until a scheduler has certainly read what was put into force
+	need := 2 * time.Second        // files are followed by a nudge
+	if v.n > mostApplied {
+		need = loaded
+	}
+	first := time.Now().Add(need + time.Duration(min(v.n, mostApplied))*applyCost).Truncate(time.Second)
+	seconds := make([]string, 0, 60)
+	every := int(v.pause.Seconds())
+	for sec := first.Second() % every; sec < 60; sec += every {
+		seconds = append(seconds, strconv.Itoa(sec))
+	}
+	j.schedule = "cron: \"" + strings.Join(seconds, ",") + " * * * * *\"\ndialect: seconds"
+	s.put(*j)
+	for time.Until(first) < need {
+		first = first.Add(v.pause)
+	}
+	return first
+}
+
+// applyCost is roughly what applying one job takes.
+const applyCost = 2 * time.Millisecond
+
+// tallied is what the tables say about the firings of some jobs.
+type tallied struct {
+	late    map[int64][]float64 // ms, by expected time
+	n       int                 // instances
+	unended int
+	lost    int
+	doubled int
+	again   int // ended well, and sent more than once
+}
+
+// tally reads the firings from first to last. A fire that has no instance, or one that ended without success, is lost;
+// one with two instances or with two grants is doubled; one that is still under way is neither.
+func (s *stage) tally(j jobs, since int64, first, last time.Time, pause time.Duration) tallied {
+	out := tallied{late: map[int64][]float64{}}
+	fires := map[string]int{} // instances by fire
+	where := "i.id > ? AND i.job_name LIKE ? ESCAPE '!' AND i.expected_at BETWEEN ? AND ?"
+	args := []any{since, j.like(), first.UnixMilli(), last.UnixMilli()}
+	s.each(func(scan func(...any)) {
+		var job, key, state string
+		var expected, started, attempts int64
+		scan(&job, &key, &state, &expected, &started, &attempts)
+		out.n++
+		fires[job+"/"+key]++
+		switch {
+		case state == "running" || state == "retrying":
+			out.unended++
+			return
+		case state != "success":
+			out.lost++
+			return
+		case attempts != 1:
+			out.again++
+		}
+		out.late[expected] = append(out.late[expected], float64(started-expected))
+	}, "SELECT i.job_id, i.fire_key, i.state, i.expected_at, i.started_at, i.attempts FROM instance i WHERE "+where, args...)
+	for _, n := range fires {
+		out.doubled += n - 1
+	}
+	planned := j.n * (int(last.Sub(first)/pause) + 1)
+	out.lost += max(planned-len(fires), 0)
+	out.doubled += int(s.number("SELECT COUNT(*) FROM (SELECT i.id FROM instance i JOIN attempt a ON a.instance_id = i.id WHERE "+where+
+		" AND a.granted_at > 0 GROUP BY i.id HAVING COUNT(*) > 1) twice", args...))
+	return out
+}
+
+// differs is by how much the first firing's p99 must exceed that of the others to stand apart.
+const differs = 1.3
+
+// put writes the figures. The first firing is left out of them where it differs.
+func (t tallied) put(row *Row, aim *Aim) {
+	moments := make([]int64, 0, len(t.late))
+	for at := range t.late {
+		moments = append(moments, at)
+	}
+	slices.Sort(moments)
+	var all, rest []float64
+	for i, at := range moments {
+		all = append(all, t.late[at]...)
+		if i > 0 {
+			rest = append(rest, t.late[at]...)
+		}
+	}
+	told := all
+	if len(moments) > 1 {
+		if first := spreadOf(t.late[moments[0]]); first.p99 > differs*spreadOf(rest).p99 {
+			told = rest
+			row.put("first_p99", first.p99)
+		}
+	}
+	sp := spreadOf(told)
+	row.put("p50", sp.p50).aim("p99", sp.p99, aim).put("max", sp.max)
+	row.put("firings", float64(len(moments))).put("lost", float64(t.lost)).put("doubled", float64(t.doubled))
+}

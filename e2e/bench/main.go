@@ -1,0 +1,171 @@
+// Command bench prints how fast AX is on this machine, and whether that meets its aims.
+//
+// It starts private stores, centers and workers, drives them from outside (command line, HTTP, job files) and reads
+// the figures from the tables and from /proc. It owns everything that it starts and leaves nothing behind, also after
+// ^C. It judges by exit code only what may never happen: 1 when work was lost or done twice, 2 when it could not
+// measure. A figure that was not measured is absent.
+//
+//	go run ./e2e/bench [-parts a,b,c,d,e,f] [-runs 3] [-quick] [-rate 4500] [-json FILE]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/axsched/ax/e2e/setup"
+)
+
+// options are the flags.
+type options struct {
+	parts string
+	json  string
+	quick bool
+	runs  int
+	rate  int // instances due a second in part b
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&o.parts, "parts", "a,b,c,d,e,f", "which parts, in this order: "+strings.Join(summaries(), "; "))
+	f.StringVar(&o.json, "json", "", "also write everything as JSON to this file")
+	f.BoolVar(&o.quick, "quick", false, "fewer and shorter rounds, and rougher figures")
+	f.IntVar(&o.runs, "runs", 1, "repeat everything and print the medians too")
+	f.IntVar(&o.rate, "rate", 4500, "instances due a second in part b")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 || o.runs < 1 || o.rate < 1 {
+		return o, fmt.Errorf("no arguments are taken, and -runs and -rate are at least 1")
+	}
+	_, err := o.chosen()
+	return o, err
+}
+
+// pick is the full measure, or the one of -quick.
+func pick[N time.Duration | int](o options, full, short N) N {
+	if o.quick {
+		return short
+	}
+	return full
+}
+
+// part is one of the things that are measured.
+type part struct {
+	key, summary string
+	measure      func(b *bench) *Part
+}
+
+func allParts() []part {
+	return []part{
+		{"a", "lateness of jobs due in the same second", (*bench).latenessPart},
+		{"b", "sustained instances a second, beside the bare floor", (*bench).sustainedPart},
+	}
+}
+
+func summaries() []string {
+	var out []string
+	for _, p := range allParts() {
+		out = append(out, p.key+" "+p.summary)
+	}
+	return out
+}
+
+// chosen are the parts named by -parts.
+func (o options) chosen() ([]part, error) {
+	var out []part
+	for key := range strings.SplitSeq(o.parts, ",") {
+		found := false
+		for _, p := range allParts() {
+			if p.key == strings.TrimSpace(key) {
+				out, found = append(out, p), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("-parts: there is no part %q", key)
+		}
+	}
+	return out, nil
+}
+
+const (
+	exitLost       = 1
+	exitUnmeasured = 2
+)
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitUnmeasured)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second ^C ends at once; children and stores go with their owner
+	os.Exit(measure(ctx, o))
+}
+
+func measure(ctx context.Context, o options) int {
+	defer setup.Clean()
+	parts, err := o.chosen()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitUnmeasured
+	}
+	out := &Report{Machine: machine(), Quick: o.quick}
+	fmt.Print(out.Machine.Text(o.quick))
+	code := 0
+	for n := range o.runs {
+		if o.runs > 1 {
+			fmt.Printf("\n# Run %d of %d\n", n+1, o.runs)
+		}
+		result, err := runParts(ctx, o, parts)
+		out.Runs = append(out.Runs, result)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			code = exitUnmeasured
+			break
+		}
+	}
+	if len(out.Runs) > 1 {
+		out.Medians = medians(out.Runs)
+		fmt.Printf("\n# Medians of %d runs\n", len(out.Runs))
+		for _, p := range out.Medians.Parts {
+			fmt.Print(p.Text())
+		}
+	}
+	if lost, doubled := out.harm(); lost+doubled > 0 {
+		fmt.Printf("\nWork was lost (%d) or done twice (%d).\n", lost, doubled)
+		code = exitLost
+	}
+	if o.json != "" {
+		if err := out.Write(o.json); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return exitUnmeasured
+		}
+	}
+	return code
+}
+
+// runParts measures each part once, on servers of its own, and prints it when it is done.
+func runParts(ctx context.Context, o options, parts []part) (Result, error) {
+	var out Result
+	for _, p := range parts {
+		got, err := (&bench{options: o, ctx: ctx, began: time.Now()}).part(p)
+		if err != nil {
+			return out, fmt.Errorf("part %s: %w", p.key, err)
+		}
+		out.Parts = append(out.Parts, got)
+		fmt.Print(got.Text())
+	}
+	return out, nil
+}
