@@ -254,7 +254,7 @@ func (r *Reader) top(ctx context.Context, all []store.Counter, from time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	days, err := r.Store.LatestDays(ctx, jobs, stripDays)
+	days, err := r.Instances.LatestDays(ctx, jobs, stripDays)
 	if err != nil {
 		return nil, err
 	}

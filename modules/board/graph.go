@@ -25,7 +25,7 @@ func (r *Reader) Graph(ctx context.Context, date domain.BizDate, seen domain.Pro
 	for i, j := range jobs {
 		ids[i] = j.ID
 	}
-	days, err := r.Store.OnDate(ctx, ids, date)
+	days, err := r.Instances.OnDate(ctx, ids, date)
 	if err != nil {
 		return Graph{}, err
 	}

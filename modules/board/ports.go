@@ -9,6 +9,10 @@ import (
 // Instances reads instances; unknown ids are absent.
 type Instances interface {
 	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
+	// LatestDays reads the most recent business dates of jobs, newest first, at most n each.
+	LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error)
+	// OnDate reads the latest instances of jobs on a business date.
+	OnDate(ctx context.Context, jobs []domain.ID, date domain.BizDate) ([]domain.JobDay, error)
 }
 
 // Jobs reads the names of jobs and their graph.
@@ -32,7 +36,7 @@ type JobFinder interface {
 
 // InstanceFinder finds instances.
 type InstanceFinder interface {
-	Instances
+	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
 	// ByTrace finds the instance of a run by its trace id; 0 if there is none.
 	ByTrace(ctx context.Context, trace string) (domain.ID, error)
 }

@@ -1,10 +1,8 @@
 package board
 
 import (
-	"cmp"
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/board/store"
@@ -38,32 +36,11 @@ type Tally struct {
 // Record writes what the changes add to the figures, in the transaction of ctx.
 func (t Tally) Record(ctx context.Context, changes []domain.Change) error {
 	sum := map[store.Key]store.Figure{}
-	days := map[dayKey]domain.Instance{}
 	for _, c := range changes {
 		count(sum, c)
-		if in := c.Instance; in.Label != domain.Dispatched {
-			if old, ok := days[dayKey{in.JobID, in.BizDate}]; !ok || in.ID >= old.ID {
-				days[dayKey{in.JobID, in.BizDate}] = in
-			}
-		}
 	}
 	maps.DeleteFunc(sum, func(_ store.Key, f store.Figure) bool { return f.Total == 0 && f.Peak == 0 })
-	if err := t.Store.Add(ctx, sum); err != nil {
-		return err
-	}
-	latest := make([]domain.Instance, 0, len(days))
-	for _, in := range days {
-		latest = append(latest, in)
-	}
-	slices.SortFunc(latest, func(a, b domain.Instance) int {
-		return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.BizDate.Compare(b.BizDate))
-	})
-	return t.Store.Days(ctx, latest)
-}
-
-type dayKey struct {
-	job domain.ID
-	day domain.BizDate
+	return t.Store.Add(ctx, sum)
 }
 
 // count adds one change to the sums.

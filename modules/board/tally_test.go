@@ -252,45 +252,6 @@ func TestTheSumsAreWhatAPersonWouldCount(t *testing.T) {
 	})
 }
 
-func TestTheDayShowsTheLatestInstance(t *testing.T) {
-	tallies(t, func(t *testing.T, tally Tally, _ *dbx.DB) {
-		p := &play{rnd: rand.New(rand.NewPCG(2, 9)), now: noon}
-		for range 80 {
-			if err := tally.Record(t.Context(), p.batch()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		type slot struct {
-			job domain.ID
-			day domain.BizDate
-		}
-		latest := map[slot]*actor{}
-		for _, a := range p.all {
-			latest[slot{a.in.JobID, a.in.BizDate}] = a // ids rise
-		}
-		days, err := tally.Store.LatestDays(t.Context(), []domain.ID{10, 11, 12}, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := 0
-		for job, list := range days {
-			if !slices.IsSortedFunc(list, func(a, b domain.JobDay) int { return b.BizDate.Compare(a.BizDate) }) {
-				t.Errorf("job %s: days not newest first", job)
-			}
-			for _, d := range list {
-				seen++
-				a := latest[slot{job, d.BizDate}]
-				if d.Instance != a.in.ID || d.Status != a.in.Status && a.in.Label != domain.Dispatched {
-					t.Errorf("job %s on %s: shown %s %s, the latest is %s %s", job, d.BizDate, d.Instance, d.Status, a.in.ID, a.in.Status)
-				}
-			}
-		}
-		if seen != len(latest) {
-			t.Fatalf("%d days shown of %d", seen, len(latest))
-		}
-	})
-}
-
 func change(move domain.MoveName, from, to domain.Status, with func(*domain.Instance)) domain.Change {
 	in := domain.Instance{ID: 5, ProjectID: 1, JobID: 9, RunNo: 1, Attempts: 1, BizDate: march, Expected: noon, CreatedAt: noon, Status: to}
 	if with != nil {

@@ -164,15 +164,9 @@ func (b *Broker) load(ctx context.Context) error {
 	b.mem.mu.Lock()
 	b.mem.reset()
 	b.mem.mu.Unlock()
-	for _, st := range []domain.Status{
-		{State: domain.Running, Label: domain.Dispatched}, {State: domain.Running, Label: domain.Executing},
-		{State: domain.Running, Label: domain.Stopping}, {State: domain.Running, Label: domain.Orphan},
-		{State: domain.Running, Label: domain.HeldOverlap}, {State: domain.Retrying, Label: domain.Backoff},
-		{State: domain.Running, Label: domain.Queued}, // of these, what has begun before
-	} {
-		if err := b.loadStatus(ctx, st); err != nil {
-			return err
-		}
+	b.Judge.Forget()
+	if err := b.loadRows(ctx); err != nil {
+		return err
 	}
 	b.mem.mu.Lock()
 	boots := map[domain.Boot]bool{}
@@ -184,10 +178,10 @@ func (b *Broker) load(ctx context.Context) error {
 	return nil
 }
 
-func (b *Broker) loadStatus(ctx context.Context, st domain.Status) error {
+func (b *Broker) loadRows(ctx context.Context) error {
 	after := domain.ID(0)
 	for {
-		page, err := b.Rows.ByStatus(ctx, st, after, pageSize)
+		page, err := b.Rows.Unfinished(ctx, after, pageSize)
 		if err != nil || len(page) == 0 {
 			return err
 		}

@@ -23,6 +23,8 @@ type Judge interface {
 	Grant(ctx context.Context, claims []domain.Claim) (tasks map[domain.ID]*protocol.Task, denied map[domain.ID]string, err error)
 	Apply(ctx context.Context, said []protocol.Uplink) error
 	Lost(ctx context.Context, ids []domain.ID, note string) error
+	// Forget drops what is remembered of rows that another broker may have changed.
+	Forget()
 }
 
 // Overlaps carries out what the overlap policy decided.
@@ -40,7 +42,10 @@ type Clock interface {
 
 // Rows reads instances and attempts as they stand.
 type Rows interface {
-	ByStatus(ctx context.Context, st domain.Status, after domain.ID, limit int) ([]domain.Instance, error)
+	// Unfinished pages, by id, what has begun or is held and has not ended.
+	Unfinished(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error)
+	// Stopping pages, by id, what a target must be told to stop.
+	Stopping(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error)
 	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
 	Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Attempt, error)
 }

@@ -251,18 +251,30 @@ func (w *world) Wake(context.Context, int) (int, error) {
 	return len(ids), w.each(ids, domain.Backoff, domain.MoveRequeue, domain.Running, domain.Queued)
 }
 
-// ByStatus reads rows.
-func (w *world) ByStatus(_ context.Context, st domain.Status, after domain.ID, limit int) ([]domain.Instance, error) {
+// Unfinished reads rows.
+func (w *world) Unfinished(_ context.Context, after domain.ID, limit int) ([]domain.Instance, error) {
+	return w.page(after, limit, func(in domain.Instance) bool { return begun(in) || in.Label == domain.HeldOverlap })
+}
+
+// Stopping reads rows.
+func (w *world) Stopping(_ context.Context, after domain.ID, limit int) ([]domain.Instance, error) {
+	return w.page(after, limit, func(in domain.Instance) bool { return in.Label == domain.Stopping })
+}
+
+func (w *world) page(after domain.ID, limit int, want func(domain.Instance) bool) ([]domain.Instance, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []domain.Instance
 	for _, id := range slices.Sorted(maps.Keys(w.ins)) {
-		if in := w.ins[id]; in.Status == st && id > after && len(out) < limit {
+		if in := w.ins[id]; want(in) && id > after && len(out) < limit {
 			out = append(out, in)
 		}
 	}
 	return out, w.away
 }
+
+// Forget has nothing to forget: every answer is read.
+func (w *world) Forget() {}
 
 // ByIDs reads rows.
 func (w *world) ByIDs(_ context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {

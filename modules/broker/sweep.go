@@ -102,11 +102,10 @@ func (b *Broker) suspect(attempts []domain.ID) {
 // tellKills tells workers which attempts to stop, again and again until each has
 // been reported.
 func (b *Broker) tellKills(ctx context.Context) error {
-	stopping := domain.Status{State: domain.Running, Label: domain.Stopping}
 	var out []Outgoing
 	after := domain.ID(0)
 	for {
-		page, err := b.Rows.ByStatus(ctx, stopping, after, pageSize)
+		page, err := b.Rows.Stopping(ctx, after, pageSize)
 		if err != nil {
 			return err
 		}

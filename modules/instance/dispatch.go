@@ -3,6 +3,8 @@ package instance
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -12,43 +14,96 @@ import (
 // returns these attempts; the others have moved meanwhile and are left alone. The
 // caller sends what is returned, after this has returned.
 func (l *Lifecycle) Dispatch(ctx context.Context, as []domain.Assignment) ([]domain.Attempt, error) {
-	byID := make(map[domain.ID]domain.Assignment, len(as))
 	ids := make([]domain.ID, len(as))
+	read := make(map[domain.ID]domain.Instance, len(as))
 	for i, a := range as {
-		byID[a.Instance.ID], ids[i] = a, a.Instance.ID
+		ids[i], read[a.Instance.ID] = a.Instance.ID, a.Instance
 	}
+	// Nearly always nobody moved any of them, and then the guard of their vers alone
+	// shows it, without a reading under lock.
+	out, err := l.dispatch(ctx, as, func(_ context.Context, b *batch) error {
+		b.was = read
+		return nil
+	})
+	if !domain.Is(err, domain.Conflict) {
+		return out, err
+	}
+	return l.dispatch(ctx, as, func(ctx context.Context, b *batch) error {
+		_, err := b.lock(ctx, ids)
+		return err
+	})
+}
+
+// dispatch is the transaction of Dispatch; look brings the instances into the batch.
+func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look func(context.Context, *batch) error) ([]domain.Attempt, error) {
+	attempts := make([]domain.ID, len(as))
+	for i, a := range as {
+		attempts[i] = a.Attempt
+	}
+	use, _ := l.memo.take(attempts)
+	defer l.memo.release(use, attempts)
 	var out []domain.Attempt
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		out = nil
 		b := l.batch("broker")
-		locked, err := l.Store.Lock(ctx, ids)
-		if err != nil {
+		if err := look(ctx, b); err != nil {
 			return err
 		}
-		for _, id := range inOrder(locked) {
-			in, a := locked[id], byID[id]
-			if in.Ver != a.Instance.Ver || in.Label != domain.Queued {
+		for _, a := range as {
+			in, ok := b.was[a.Instance.ID]
+			if !ok || in.Ver != a.Instance.Ver || in.Label != domain.Queued {
 				continue
 			}
-			spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+			attempt, err := b.dispatch(ctx, in, a)
 			if err != nil {
 				return err
 			}
-			in.AttemptID, in.WakeAt, in.StartedAt = a.Attempt, time.Time{}, time.Time{}
-			in.Attempts++
-			if in, err = b.move(in, domain.MoveDispatch, domain.Status{State: domain.Running, Label: domain.Dispatched}, ""); err != nil {
-				return err
-			}
-			out = append(out, domain.Attempt{ID: a.Attempt, ProjectID: in.ProjectID, InstanceID: in.ID, RunID: in.RunID, Ordinal: in.Attempts,
-				State: domain.AttemptSent, Target: a.Target, Boot: a.Boot, Lane: in.Lane, MessageID: a.MessageID, DispatchedAt: b.now,
-				Deadline: time.Duration(spec.TimeoutSec) * time.Second})
+			out = append(out, attempt)
 		}
-		if err := l.Store.InsertAttempts(ctx, out); err != nil {
+		if err := b.flush(ctx, l.Store.Save); err != nil {
 			return err
 		}
-		return b.flush(ctx, l.Store.Save)
+		l.remember(ctx, b, use, out)
+		return l.Store.InsertAttempts(ctx, out)
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// dispatch moves one instance and makes the attempt.
+func (b *batch) dispatch(ctx context.Context, in domain.Instance, a domain.Assignment) (domain.Attempt, error) {
+	spec, err := b.l.Specs.Spec(ctx, in.JobID, in.Version)
+	if err != nil {
+		return domain.Attempt{}, err
+	}
+	in.AttemptID, in.WakeAt, in.StartedAt = a.Attempt, time.Time{}, time.Time{}
+	in.Attempts++
+	if in, err = b.move(in, domain.MoveDispatch, running(domain.Dispatched), ""); err != nil {
+		return domain.Attempt{}, err
+	}
+	return domain.Attempt{ID: a.Attempt, ProjectID: in.ProjectID, InstanceID: in.ID, RunID: in.RunID, Ordinal: in.Attempts,
+		State: domain.AttemptSent, Target: a.Target, Boot: a.Boot, Lane: in.Lane, MessageID: a.MessageID, DispatchedAt: b.now,
+		Deadline: time.Duration(spec.TimeoutSec) * time.Second}, nil
+}
+
+// remember notes, once the transaction in ctx has committed, those of the attempts
+// that are in flight as the batch left them.
+func (l *Lifecycle) remember(ctx context.Context, b *batch, use int64, as []domain.Attempt) {
+	fs := make([]flight, 0, len(as))
+	for _, a := range as {
+		in, moved := b.moved[a.InstanceID]
+		if moved {
+			in.Ver++ // by the writing
+		} else {
+			in = b.was[a.InstanceID]
+		}
+		if f := (flight{in, a}); f.flying() {
+			fs = append(fs, f)
+		}
+	}
+	l.Store.AfterCommit(ctx, func() { l.memo.put(use, fs) })
 }
 
 // Withdraw takes attempts back that were sent and not granted; each instance is
@@ -78,20 +133,18 @@ func (l *Lifecycle) Withdraw(ctx context.Context, attempts []domain.ID, outcome 
 	return out, err
 }
 
-// attempts locks the instances of the attempts, reads these again and calls
-// decide for each pair, then writes.
+// attempts locks the instances of the attempts, brings both as they now stand and
+// calls decide for each pair, in order of the attempts, then writes.
 func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID, decide func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error) error {
-	owners, err := l.Store.Owners(ctx, ids)
+	use, known := l.memo.take(ids)
+	defer l.memo.release(use, ids)
+	owners, err := l.owners(ctx, ids, known)
 	if err != nil {
 		return err
 	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch(actor)
-		locked, err := l.Store.Lock(ctx, owners)
-		if err != nil {
-			return err
-		}
-		as, err := l.Store.Attempts(ctx, ids)
+		as, err := b.lockWith(ctx, ids, owners, known)
 		if err != nil {
 			return err
 		}
@@ -99,7 +152,7 @@ func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID,
 			a := as[id]
 			in, ok := b.moved[a.InstanceID]
 			if !ok {
-				in, ok = locked[a.InstanceID]
+				in, ok = b.was[a.InstanceID]
 			}
 			if !ok {
 				continue // retention took it
@@ -108,8 +161,62 @@ func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID,
 				return err
 			}
 		}
+		for _, a := range slices.Concat(b.granted, b.attempts) {
+			as[a.ID] = a
+		}
+		l.remember(ctx, b, use, slices.Collect(maps.Values(as)))
 		return b.flush(ctx, l.Store.Save)
 	})
+}
+
+// owners are the instances of attempts.
+func (l *Lifecycle) owners(ctx context.Context, ids []domain.ID, known map[domain.ID]flight) ([]domain.ID, error) {
+	owners := make([]domain.ID, 0, len(ids))
+	var strangers []domain.ID
+	for _, id := range ids {
+		if f, ok := known[id]; ok {
+			owners = append(owners, f.in.ID)
+		} else {
+			strangers = append(strangers, id)
+		}
+	}
+	if len(strangers) == 0 {
+		return owners, nil
+	}
+	found, err := l.Store.Owners(ctx, strangers)
+	return append(owners, found...), err
+}
+
+// lockWith locks the owners and brings the attempts. What is known of a flight
+// counts when the locked instance has the ver that it had then; the rest is read.
+func (b *batch) lockWith(ctx context.Context, ids, owners []domain.ID, known map[domain.ID]flight) (map[domain.ID]domain.Attempt, error) {
+	vers, err := b.l.Store.LockVers(ctx, owners)
+	if err != nil {
+		return nil, err
+	}
+	var strangers []domain.ID
+	for _, id := range ids {
+		f, ok := known[id]
+		if ok && vers[f.in.ID] == f.in.Ver {
+			b.was[f.in.ID], b.wasOf[id] = f.in, f.a
+			delete(vers, f.in.ID)
+		} else {
+			strangers = append(strangers, id)
+		}
+	}
+	if len(vers) > 0 {
+		rest, err := b.l.Store.ByIDs(ctx, slices.Collect(maps.Keys(vers)))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(b.was, rest)
+	}
+	if len(strangers) > 0 {
+		if _, err := b.read(ctx, strangers); err != nil {
+			return nil, err
+		}
+	}
+	return maps.Clone(b.wasOf), nil
 }
 
 // Hold sets ready instances aside, because another of the job is in their way.

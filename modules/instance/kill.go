@@ -14,7 +14,7 @@ func (l *Lifecycle) Kill(ctx context.Context, id domain.ID, actor, reason string
 	var out domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch(actor)
-		locked, err := l.Store.Lock(ctx, []domain.ID{id})
+		locked, err := b.lock(ctx, []domain.ID{id})
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 	}
 	held := in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Orphan
 	if held {
-		as, err := b.l.Store.Attempts(ctx, []domain.ID{in.AttemptID})
+		as, err := b.read(ctx, []domain.ID{in.AttemptID})
 		if err != nil {
 			return in, err
 		}

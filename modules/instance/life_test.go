@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance/store"
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/worker/protocol"
@@ -69,8 +70,8 @@ func TestRowWrites(t *testing.T) {
 			a := w.run(in.ID)
 			w.report(a, domain.OutcomeSuccess, "")
 		}
-		if per := float64(writes()-before) / n; per > 7 {
-			t.Errorf("%.1f rows are written for an ordinary instance, the budget is 7", per)
+		if per := float64(writes()-before) / n; per > 8 { // 7, and the pointer of the day, which a batch writes once
+			t.Errorf("%.1f rows are written for an ordinary instance, the budget is 8", per)
 		}
 	})
 }
@@ -212,7 +213,7 @@ func TestStaleReadMovesNothing(t *testing.T) {
 			t.Errorf("the attempt in force is %s, want %s", got.AttemptID, a.ID)
 		}
 		stale.Message = "overwritten"
-		if err := w.st.Save(t.Context(), []domain.Instance{stale}); !domain.Is(err, domain.Conflict) {
+		if err := w.st.Save(t.Context(), []store.Moved[domain.Instance]{{Was: w.get(in.ID), Is: stale}}); !domain.Is(err, domain.Conflict) {
 			t.Errorf("saving what was read before the last move: %v, want a conflict", err)
 		}
 	})

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -18,7 +19,13 @@ type Lifecycle struct {
 	Deps     Deps
 	Tally    Tally
 	Listener Listener
+
+	memo memo
 }
+
+// Forget drops what is remembered of attempts in flight: another broker may have
+// written them since. A broker calls it when its term begins.
+func (l *Lifecycle) Forget() { l.memo.forget() }
 
 // batch collects what one transaction changes and writes it at its end.
 type batch struct {
@@ -26,7 +33,9 @@ type batch struct {
 	now      time.Time
 	actor    string // who or what acts, for the history
 	order    []domain.ID
+	was      map[domain.ID]domain.Instance // as locked
 	moved    map[domain.ID]domain.Instance
+	wasOf    map[domain.ID]domain.Attempt // as read under the lock of their instances
 	attempts []domain.Attempt
 	granted  []domain.Attempt // sent → granted, compared and set
 	changes  []domain.Change
@@ -34,7 +43,22 @@ type batch struct {
 }
 
 func (l *Lifecycle) batch(actor string) *batch {
-	return &batch{l: l, now: l.Now(), actor: actor, moved: map[domain.ID]domain.Instance{}}
+	return &batch{l: l, now: l.Now(), actor: actor, was: map[domain.ID]domain.Instance{}, moved: map[domain.ID]domain.Instance{},
+		wasOf: map[domain.ID]domain.Attempt{}}
+}
+
+// lock locks and reads instances, which is what the batch may then move.
+func (b *batch) lock(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
+	locked, err := b.l.Store.Lock(ctx, ids)
+	maps.Copy(b.was, locked)
+	return locked, err
+}
+
+// read reads attempts of locked instances, which is what the batch may then change.
+func (b *batch) read(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Attempt, error) {
+	found, err := b.l.Store.Attempts(ctx, ids)
+	maps.Copy(b.wasOf, found)
+	return found, err
 }
 
 // move makes one move of the table: it is the only place where a state changes.
@@ -73,10 +97,14 @@ func (b *batch) keep(in domain.Instance) {
 func (b *batch) attempt(a domain.Attempt) { b.attempts = append(b.attempts, a) }
 
 // flush writes what was collected and arranges for the listener to hear of it.
-func (b *batch) flush(ctx context.Context, save func(context.Context, []domain.Instance) error) error {
-	ins := make([]domain.Instance, 0, len(b.order))
+func (b *batch) flush(ctx context.Context, save func(context.Context, []store.Moved[domain.Instance]) error) error {
+	ins := make([]store.Moved[domain.Instance], 0, len(b.order))
 	for _, id := range b.order {
-		ins = append(ins, b.moved[id])
+		ins = append(ins, store.Moved[domain.Instance]{Was: b.was[id], Is: b.moved[id]})
+	}
+	as := make([]store.Moved[domain.Attempt], 0, len(b.attempts))
+	for _, a := range b.attempts {
+		as = append(as, store.Moved[domain.Attempt]{Was: b.wasOf[a.ID], Is: a})
 	}
 	if err := save(ctx, ins); err != nil {
 		return err
@@ -84,7 +112,7 @@ func (b *batch) flush(ctx context.Context, save func(context.Context, []domain.I
 	if err := b.l.Store.GrantAttempts(ctx, b.granted); err != nil {
 		return err
 	}
-	if err := b.l.Store.SaveAttempts(ctx, b.attempts); err != nil {
+	if err := b.l.Store.SaveAttempts(ctx, as); err != nil {
 		return err
 	}
 	if err := b.l.Store.InsertEvents(ctx, b.events); err != nil {
@@ -109,7 +137,7 @@ func (l *Lifecycle) record(ctx context.Context, changes []domain.Change) error {
 func (l *Lifecycle) change(ctx context.Context, actor string, ids []domain.ID, decide func(ctx context.Context, b *batch, in domain.Instance) error) error {
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch(actor)
-		locked, err := l.Store.Lock(ctx, ids)
+		locked, err := b.lock(ctx, ids)
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (l *Lifecycle) apply(ctx context.Context, in []protocol.Uplink) error {
 		if err != nil {
 			return err
 		}
-		current, err := l.currentAttempt(ctx, in, a)
+		current, err := b.currentAttempt(ctx, in, a)
 		if err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func (l *Lifecycle) apply(ctx context.Context, in []protocol.Uplink) error {
 
 // currentAttempt reads the attempt in force when it is another than a, which is
 // rare: a late report.
-func (l *Lifecycle) currentAttempt(ctx context.Context, in domain.Instance, a domain.Attempt) (*domain.Attempt, error) {
+func (b *batch) currentAttempt(ctx context.Context, in domain.Instance, a domain.Attempt) (*domain.Attempt, error) {
 	if in.AttemptID == a.ID || in.AttemptID == 0 {
 		return nil, nil
 	}
-	m, err := l.Store.Attempts(ctx, []domain.ID{in.AttemptID})
+	m, err := b.read(ctx, []domain.ID{in.AttemptID})
 	if err != nil {
 		return nil, err
 	}

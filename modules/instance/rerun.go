@@ -15,7 +15,8 @@ import (
 func (l *Lifecycle) Rerun(ctx context.Context, id domain.ID, actor, reason string) (domain.Instance, error) {
 	var out domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
-		locked, err := l.Store.Lock(ctx, []domain.ID{id})
+		b := l.batch(actor)
+		locked, err := b.lock(ctx, []domain.ID{id})
 		if err != nil {
 			return err
 		}
@@ -27,7 +28,6 @@ func (l *Lifecycle) Rerun(ctx context.Context, id domain.ID, actor, reason strin
 			return domain.Fail(domain.Conflict, "instance %s has not ended: it is %s", id, in.Status).
 				WithHint("kill it first, or wait for its end").Coded("error.not_ended", "status", in.Status.String())
 		}
-		b := l.batch(actor)
 		if in.State == domain.Success {
 			if err := l.Deps.Reopened(ctx, []domain.Instance{in}); err != nil {
 				return err
@@ -68,7 +68,7 @@ func (l *Lifecycle) restore(ctx context.Context, ids []domain.ID, cause domain.I
 	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch("dag")
-		locked, err := l.Store.Lock(ctx, ids)
+		locked, err := b.lock(ctx, ids)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (l *Lifecycle) CancelUpstream(ctx context.Context, causes map[domain.ID]dom
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		out = nil
 		b := l.batch("dag")
-		locked, err := l.Store.Lock(ctx, all)
+		locked, err := b.lock(ctx, all)
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,4 @@
-// Package store is the SQL of counters and of the latest instance per business
-// date.
+// Package store is the SQL of counters.
 package store
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/axsched/ax/modules/kit/dbx"
 )
 
-// Store reads and writes the tables counter and job_day.
+// Store reads and writes the table counter.
 type Store struct {
 	db *dbx.DB
 }
@@ -58,21 +57,6 @@ func (s *Store) Add(ctx context.Context, sum map[Key]Figure) error {
 			"peak = CASE WHEN NEW(peak) > peak THEN NEW(peak) ELSE peak END", rows)
 }
 
-// Days notes the instances as the latest of their job and business date, unless a
-// later one is noted already.
-func (s *Store) Days(ctx context.Context, latest []domain.Instance) error {
-	rows := make([][]any, len(latest))
-	for i, in := range latest {
-		rows[i] = []any{in.JobID, in.BizDate.String(), in.ProjectID, in.ID, string(in.State), string(in.Label), domain.Millis(in.StartedAt), domain.Millis(in.FinishedAt)}
-	}
-	set := ""
-	for _, c := range []string{"state", "label", "started_at", "finished_at", "instance_id"} { // instance_id last: see Add
-		set += ", " + c + " = CASE WHEN NEW(instance_id) >= instance_id THEN NEW(" + c + ") ELSE " + c + " END"
-	}
-	return s.db.Upsert(ctx, "job_day", []string{"job_id", "biz_date"},
-		[]string{"job_id", "biz_date", "project_id", "instance_id", "state", "label", "started_at", "finished_at"}, set[2:], rows)
-}
-
 // Counter is one row of figures.
 type Counter struct {
 	Key
@@ -108,47 +92,4 @@ func (s *Store) Any(ctx context.Context) (bool, error) {
 	var found []int64
 	err := s.db.Scan(ctx, &found, "SELECT bucket_at FROM counter LIMIT 1")
 	return len(found) > 0, err
-}
-
-// LatestDays reads, for each of the jobs, its most recent business dates, newest
-// first, at most n each.
-func (s *Store) LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error) {
-	out := make(map[domain.ID][]domain.JobDay, len(jobs))
-	for _, job := range jobs {
-		days, err := s.days(ctx, "SELECT * FROM job_day WHERE job_id = ? ORDER BY biz_date DESC LIMIT ?", job, n)
-		if err != nil {
-			return nil, err
-		}
-		out[job] = days
-	}
-	return out, nil
-}
-
-// OnDate reads the latest instances of all jobs on a business date.
-func (s *Store) OnDate(ctx context.Context, jobs []domain.ID, date domain.BizDate) ([]domain.JobDay, error) {
-	if len(jobs) == 0 {
-		return nil, nil
-	}
-	return s.days(ctx, "SELECT * FROM job_day WHERE biz_date = ? AND job_id IN ?", date.String(), jobs)
-}
-
-func (s *Store) days(ctx context.Context, query string, args ...any) ([]domain.JobDay, error) {
-	var rows []struct {
-		JobID      int64
-		BizDate    string
-		InstanceID int64
-		State      string
-		Label      string
-		StartedAt  int64
-		FinishedAt int64
-	}
-	err := s.db.Scan(ctx, &rows, query, args...)
-	out := make([]domain.JobDay, len(rows))
-	for i, r := range rows {
-		day, _ := domain.ParseBizDate(r.BizDate) // written by us only
-		out[i] = domain.JobDay{Job: domain.ID(r.JobID), BizDate: day, Instance: domain.ID(r.InstanceID),
-			Status:  domain.Status{State: domain.State(r.State), Label: domain.Label(r.Label)},
-			Started: domain.FromMillis(r.StartedAt), Finished: domain.FromMillis(r.FinishedAt)}
-	}
-	return out, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,36 @@ func (w *world) Graph(_ context.Context, seen domain.ProjectSet) ([]domain.JobNa
 		}
 	}
 	return out, w.edges, nil
+}
+
+// days are the latest instances of jobs by business date, newest first.
+func (w *world) days(jobs []domain.ID) []domain.JobDay {
+	latest := map[[2]any]domain.Instance{}
+	for id, in := range w.instances {
+		if k := [2]any{in.JobID, in.BizDate}; slices.Contains(jobs, in.JobID) && id > latest[k].ID {
+			latest[k] = in
+		}
+	}
+	var out []domain.JobDay
+	for _, in := range latest {
+		out = append(out, domain.JobDay{Job: in.JobID, BizDate: in.BizDate, Instance: in.ID, Status: in.Status, Started: in.StartedAt, Finished: in.FinishedAt})
+	}
+	slices.SortFunc(out, func(a, b domain.JobDay) int { return b.BizDate.Compare(a.BizDate) })
+	return out
+}
+
+func (w *world) LatestDays(_ context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error) {
+	out := map[domain.ID][]domain.JobDay{}
+	for _, d := range w.days(jobs) {
+		if len(out[d.Job]) < n {
+			out[d.Job] = append(out[d.Job], d)
+		}
+	}
+	return out, nil
+}
+
+func (w *world) OnDate(_ context.Context, jobs []domain.ID, date domain.BizDate) ([]domain.JobDay, error) {
+	return slices.DeleteFunc(w.days(jobs), func(d domain.JobDay) bool { return d.BizDate != date }), nil
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {

@@ -138,21 +138,31 @@ func (s *Store) AttemptsOf(ctx context.Context, instance domain.ID) ([]domain.At
 var attemptCols = []string{"state", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines"}
 
 // SaveAttempts writes back attempts whose instances the caller has locked.
-func (s *Store) SaveAttempts(ctx context.Context, as []domain.Attempt) error {
+func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) error {
 	if len(as) == 0 {
 		return nil
 	}
-	u := dbx.Update{Table: "attempt", Keys: []string{"id"}, Cols: attemptCols, Rows: make([][]any, len(as))}
+	was, is := make([][]any, len(as)), make([][]any, len(as))
 	for i, a := range as {
-		r := toAttemptRow(a)
-		var code any
-		if r.ExitCode != nil {
-			code = *r.ExitCode
-		}
-		u.Rows[i] = []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, code, r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
+		was[i], is[i] = attemptValues(a.Was), attemptValues(a.Is)
+		was[i][0] = is[i][0]
+	}
+	u := dbx.Update{Table: "attempt", Keys: []string{"id"}, Cols: attemptCols, Rows: is}.Changed(was)
+	if len(u.Cols) == 0 {
+		return nil
 	}
 	_, err := s.db.UpdateRows(ctx, u)
 	return err
+}
+
+// attemptValues are the id and the values of attemptCols.
+func attemptValues(a domain.Attempt) []any {
+	r := toAttemptRow(a)
+	var code any
+	if r.ExitCode != nil {
+		code = *r.ExitCode
+	}
+	return []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, code, r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
 }
 
 // GrantAttempts is the compare-and-set sent → granted.

@@ -13,7 +13,7 @@ import (
 const chunk = 500
 
 // Insert writes new instances, in order of their fire keys so that two writers
-// meet no deadlock.
+// meet no deadlock, and notes them as the latest of their days.
 func (s *Store) Insert(ctx context.Context, ins []domain.Instance) error {
 	if len(ins) == 0 {
 		return nil
@@ -28,7 +28,10 @@ func (s *Store) Insert(ctx context.Context, ins []domain.Instance) error {
 		}
 		return int(min(max(a.ExpectedAt-b.ExpectedAt, -1), 1))
 	})
-	return s.db.Insert(ctx, &rows)
+	if err := s.db.Insert(ctx, &rows); err != nil {
+		return err
+	}
+	return s.noteDays(ctx, ins)
 }
 
 // Fired tells which of the fire keys of the job have an instance already.
@@ -87,15 +90,35 @@ func (s *Store) Get(ctx context.Context, id domain.ID) (domain.Instance, error) 
 	return in, nil
 }
 
-// moved are the columns that a move may change. Dispatch and the end of an
-// ordinary instance use the same statement: what does not change is written as it
-// was, in the same row.
+// LockVers locks the instances by primary key in order and returns their vers. Ids
+// that are not there are absent.
+func (s *Store) LockVers(ctx context.Context, ids []domain.ID) (map[domain.ID]int64, error) {
+	out := make(map[domain.ID]int64, len(ids))
+	for part := range slices.Chunk(sortedIDs(ids), chunk) {
+		err := s.db.Each(ctx, func(scan func(...any) error) error {
+			var id, ver int64
+			err := scan(&id, &ver)
+			out[domain.ID(id)] = ver
+			return err
+		}, "SELECT id, ver FROM instance WHERE id IN ? ORDER BY id"+s.db.ForUpdate(), part)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Moved is a row before and after a change.
+type Moved[T any] struct{ Was, Is T }
+
+// moved are the columns that a move may change; of these a statement writes those
+// that differ in any of its rows.
 var moved = []string{"state", "label", "retries_used", "lost_count", "attempts", "deps_left", "queue_rank", "met_at", "ready_at", "wake_at",
 	"started_at", "finished_at", "attempt_id", "message", "cancelled_by_instance", "cancelled_by_run"}
 
 // Save writes moved instances back, each only if its ver is still the one read;
-// in.Ver is the version as read. Conflict if any row has moved meanwhile.
-func (s *Store) Save(ctx context.Context, ins []domain.Instance) error {
+// Is.Ver is the version as read. Conflict if any row has moved meanwhile.
+func (s *Store) Save(ctx context.Context, ins []Moved[domain.Instance]) error {
 	return s.save(ctx, ins, moved, func(r instanceRow) []any {
 		return []any{r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
 			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun}
@@ -103,7 +126,7 @@ func (s *Store) Save(ctx context.Context, ins []domain.Instance) error {
 }
 
 // SaveRun writes an instance whose run in force was replaced by a new one.
-func (s *Store) SaveRun(ctx context.Context, ins []domain.Instance) error {
+func (s *Store) SaveRun(ctx context.Context, ins []Moved[domain.Instance]) error {
 	cols := append(slices.Clone(moved), "run_id", "run_no", "trace_id", "version", "params", "requested_by", "reason")
 	return s.save(ctx, ins, cols, func(r instanceRow) []any {
 		return []any{r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
@@ -112,16 +135,18 @@ func (s *Store) SaveRun(ctx context.Context, ins []domain.Instance) error {
 	})
 }
 
-func (s *Store) save(ctx context.Context, ins []domain.Instance, cols []string, values func(instanceRow) []any) error {
+func (s *Store) save(ctx context.Context, ins []Moved[domain.Instance], cols []string, values func(instanceRow) []any) error {
 	if len(ins) == 0 {
 		return nil
 	}
-	u := dbx.Update{Table: "instance", Keys: []string{"id", "ver"}, Cols: cols, Extra: "ver = ver + 1", Rows: make([][]any, len(ins))}
+	was, is := make([][]any, len(ins)), make([][]any, len(ins))
 	for i, in := range ins {
-		r := toRow(in)
-		u.Rows[i] = append([]any{r.ID, r.Ver}, values(r)...)
+		r := toRow(in.Is)
+		is[i] = append([]any{r.ID, r.Ver}, values(r)...)
+		was[i] = append([]any{r.ID, r.Ver}, values(toRow(in.Was))...)
 	}
-	n, err := s.db.UpdateRows(ctx, u)
+	u := dbx.Update{Table: "instance", Keys: []string{"id", "ver"}, Cols: cols, Rows: is, Extra: "ver = ver + 1"}
+	n, err := s.db.UpdateRows(ctx, u.Changed(was))
 	if err != nil {
 		return err
 	}
@@ -144,10 +169,16 @@ func (s *Store) Ready(ctx context.Context, lane domain.Lane, after domain.Instan
 	return s.read(ctx, query+" ORDER BY queue_rank, ready_at, id LIMIT ?", append(args, limit)...)
 }
 
-// ByStatus reads the instances with the label, oldest first.
-func (s *Store) ByStatus(ctx context.Context, st domain.Status, after domain.ID, limit int) ([]domain.Instance, error) {
-	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = ? AND label = ? AND id > ? ORDER BY id LIMIT ?",
-		string(st.State), string(st.Label), after, limit)
+// Unfinished reads the instances that have begun or are held and have not ended,
+// oldest first.
+func (s *Store) Unfinished(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error) {
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state IN ('running', 'retrying') AND label <> ? AND (label <> ? OR attempts > 0) AND id > ? ORDER BY id LIMIT ?",
+		string(domain.WaitingDeps), string(domain.Queued), after, limit)
+}
+
+// Stopping reads the instances whose target must be told to stop them, oldest first.
+func (s *Store) Stopping(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error) {
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE queue_rank = ? AND id > ? ORDER BY id LIMIT ?", stopRank, after, limit)
 }
 
 // Due reads instances whose wake time has come.

@@ -12,7 +12,7 @@ import (
 	"github.com/axsched/ax/modules/kit/dbx"
 )
 
-// Store reads and writes the tables instance, run, attempt, event and log_chunk.
+// Store reads and writes the tables instance, job_day, run, attempt, event and log_chunk.
 type Store struct {
 	db *dbx.DB
 }
@@ -84,10 +84,17 @@ func QueueRank(in domain.Instance) int {
 	return rank
 }
 
-// ready is the rank to store: 0 unless the instance waits for a target.
-func ready(in domain.Instance) int {
-	if in.Status == (domain.Status{State: domain.Running, Label: domain.Queued}) {
+// stopRank marks what a target must be told to stop.
+const stopRank = -1
+
+// rank is what to store: the place in the queue of an instance that waits for a
+// target, stopRank, or 0.
+func rank(in domain.Instance) int {
+	switch in.Label {
+	case domain.Queued:
 		return QueueRank(in)
+	case domain.Stopping:
+		return stopRank
 	}
 	return 0
 }
@@ -99,7 +106,7 @@ func toRow(in domain.Instance) instanceRow {
 		ExpectedAt: domain.Millis(in.Expected), State: string(in.State), Label: string(in.Label), Ver: in.Ver,
 		RunID: int64(in.RunID), RunNo: in.RunNo, TraceID: in.TraceID, Version: in.Version, Params: encode(in.Params),
 		RetriesUsed: in.RetriesUsed, LostCount: in.LostCount, Attempts: in.Attempts, RequestedBy: in.RequestedBy,
-		Reason: in.Reason, Lane: string(in.Lane), DepsLeft: in.DepsLeft, QueueRank: ready(in),
+		Reason: in.Reason, Lane: string(in.Lane), DepsLeft: in.DepsLeft, QueueRank: rank(in),
 		MetAt: domain.Millis(in.MetAt), ReadyAt: domain.Millis(in.ReadyAt), WakeAt: domain.Millis(in.WakeAt), CreatedAt: domain.Millis(in.CreatedAt),
 		StartedAt: domain.Millis(in.StartedAt), FinishedAt: domain.Millis(in.FinishedAt), AttemptID: int64(in.AttemptID),
 		Message: in.Message, CancelledByInstance: int64(in.CancelledBy.InstanceID), CancelledByRun: int64(in.CancelledBy.RunID),

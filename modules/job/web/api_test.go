@@ -448,8 +448,8 @@ func TestTheLastStateIsThatOfTheLatestDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, state := range []domain.State{domain.Failed, domain.Success} {
-			in := domain.Instance{ID: domain.ID(100 + i), JobID: id, BizDate: day.AddDays(-i), Status: domain.Status{State: state}}
-			if err := w.days.Days(t.Context(), []domain.Instance{in}); err != nil {
+			in := domain.Instance{ID: domain.ID(100 + i), JobID: id, FireKey: string(state), BizDate: day.AddDays(-i), Status: domain.Status{State: state}}
+			if err := w.ran.Insert(t.Context(), []domain.Instance{in}); err != nil {
 				t.Fatal(err)
 			}
 		}

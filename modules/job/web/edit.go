@@ -55,6 +55,9 @@ func readTyped(form url.Values) typed {
 
 func (t typed) files() []job.File { return []job.File{{Text: t.text}} }
 
+// mostOffered is how many names the list beside the dependencies offers; any other can be typed.
+const mostOffered = 1000
+
 // editor is the page with what was typed in it.
 func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 	ctx := c.Request().Context()
@@ -63,7 +66,7 @@ func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 	if t.mode != modeForm {
 		return p, nil
 	}
-	names, _, err := h.Jobs.Graph(ctx, httpx.Visible(ctx, domain.ActJobRead))
+	names, err := h.Jobs.FirstNames(ctx, httpx.Visible(ctx, domain.ActJobRead), mostOffered)
 	for _, n := range names {
 		p.JobNames = append(p.JobNames, n.Key.String())
 	}

@@ -43,7 +43,7 @@ func TestPagesShowWhatIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.days.Days(t.Context(), []domain.Instance{{ID: 77, JobID: up, BizDate: day, Status: domain.Status{State: domain.Failed, Label: domain.ErrorLabel}, StartedAt: now(), FinishedAt: now()}}); err != nil {
+		if err := w.ran.Insert(t.Context(), []domain.Instance{{ID: 77, JobID: up, BizDate: day, Status: domain.Status{State: domain.Failed, Label: domain.ErrorLabel}, StartedAt: now(), FinishedAt: now()}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, lang := range []string{"en", "zh-CN"} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/axsched/ax/e2e/setup/edge"
 	"github.com/axsched/ax/modules/access"
-	boardstore "github.com/axsched/ax/modules/board/store"
 	"github.com/axsched/ax/modules/domain"
 	instancestore "github.com/axsched/ax/modules/instance/store"
 	"github.com/axsched/ax/modules/job"
@@ -28,7 +27,7 @@ import (
 type world struct {
 	*edge.World
 	jobs *job.Definitions
-	days *boardstore.Store
+	ran  *instancestore.Store
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
@@ -39,10 +38,10 @@ func newWorld(t *testing.T, url string) *world {
 	w := &world{}
 	w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
 		triggers := &scheduler.Triggers{Store: schedulerstore.New(e.DB), IDs: e.IDs, Nudge: deaf{}}
-		w.days = boardstore.New(e.DB)
+		w.ran = instancestore.New(e.DB)
 		w.jobs = &job.Definitions{Store: store.New(e.DB), IDs: e.IDs, Now: now, Schedules: scheduler.Times{}, Triggers: put{triggers},
 			Projects: projects{e.Access}, Audit: audit{e.Access}, DefaultZone: "Asia/Shanghai"}
-		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.days, Instances: instancestore.New(e.DB)}).Routes()
+		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.ran, Instances: w.ran}).Routes()
 	})
 	return w
 }

@@ -36,3 +36,30 @@ func TestAHalfMadeDatabaseIsMadeWhole(t *testing.T) {
 		}
 	})
 }
+
+// Whatever character set a database was made with, AX's tables hold any text and tell
+// names apart by their bytes.
+func TestTablesHoldAnyText(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		url := dbtest.Empty(t)
+		db, err := dbx.Open(t.Context(), url, dbx.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if _, err := db.Exec(t.Context(), "ALTER DATABASE CHARACTER SET latin1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var wrong []string
+		if err := db.Scan(t.Context(), &wrong, "SELECT CONCAT(table_name, '.', column_name, ' ', collation_name) FROM information_schema.columns "+
+			"WHERE table_schema = DATABASE() AND collation_name <> 'utf8mb4_bin' AND table_name <> 'goose_db_version'"); err != nil {
+			t.Fatal(err)
+		}
+		if len(wrong) > 0 {
+			t.Errorf("columns of another kind: %v", wrong)
+		}
+	})
+}

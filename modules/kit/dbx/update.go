@@ -18,6 +18,37 @@ type Update struct {
 	Rows  [][]any
 }
 
+// Changed is the update without the columns that are the same in all rows as in
+// was, whose rows have the form of u.Rows.
+func (u Update) Changed(was [][]any) Update {
+	keep := make([]int, 0, len(u.Cols))
+	for c := range u.Cols {
+		at := len(u.Keys) + c
+		for i, r := range u.Rows {
+			if r[at] != was[i][at] {
+				keep = append(keep, c)
+				break
+			}
+		}
+	}
+	if len(keep) == len(u.Cols) {
+		return u
+	}
+	out := u
+	out.Cols, out.Rows = make([]string, len(keep)), make([][]any, len(u.Rows))
+	for i, c := range keep {
+		out.Cols[i] = u.Cols[c]
+	}
+	for i, r := range u.Rows {
+		row := append(make([]any, 0, len(u.Keys)+len(keep)), r[:len(u.Keys)]...)
+		for _, c := range keep {
+			row = append(row, r[len(u.Keys)+c])
+		}
+		out.Rows[i] = row
+	}
+	return out
+}
+
 // updateSize bounds one statement: the server looks a row's values up in a list.
 const updateSize = 128
 

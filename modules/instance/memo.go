@@ -1,0 +1,92 @@
+package instance
+
+import (
+	"sync"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// memo remembers the rows of attempts in flight as this process committed them
+// last, so that a claim and a report need not read again what nobody has changed.
+// The ver of the locked instance row decides: a memo of another ver is not looked
+// at. What changes an attempt and leaves its instance's ver alone, the grant and
+// the note of a late report, is the active broker's alone, whose terms begin with
+// forget. The zero value is ready; safe for concurrent use.
+type memo struct {
+	mu   sync.Mutex
+	uses int64
+	of   map[domain.ID]*memoed // by attempt
+}
+
+// flight is an attempt with its instance.
+type flight struct {
+	in domain.Instance
+	a  domain.Attempt
+}
+
+// memoed is one entry; known is false while somebody works with the rows.
+type memoed struct {
+	use   int64
+	known bool
+	flight
+}
+
+// take hands out what is known of the attempts and forgets it: it comes back by a
+// commit, with put under the use returned. A later take of the same attempt makes
+// that put void.
+func (m *memo) take(ids []domain.ID) (use int64, known map[domain.ID]flight) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.of == nil {
+		m.of = map[domain.ID]*memoed{}
+	}
+	m.uses++
+	known = make(map[domain.ID]flight, len(ids))
+	for _, id := range ids {
+		e := m.of[id]
+		if e == nil {
+			e = &memoed{}
+			m.of[id] = e
+		}
+		if e.known {
+			known[id] = e.flight
+		}
+		e.use, e.known = m.uses, false
+	}
+	return m.uses, known
+}
+
+// put notes committed rows.
+func (m *memo) put(use int64, fs []flight) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, f := range fs {
+		if e := m.of[f.a.ID]; e != nil && e.use == use {
+			e.known, e.flight = true, f
+		}
+	}
+}
+
+// release ends a use: what was not put is forgotten.
+func (m *memo) release(use int64, ids []domain.ID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if e := m.of[id]; e != nil && e.use == use && !e.known {
+			delete(m.of, id)
+		}
+	}
+}
+
+// forget drops everything, also what is in use.
+func (m *memo) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of = nil
+}
+
+// flying reports whether an attempt is the one in force of its instance and may
+// still be claimed or reported.
+func (f flight) flying() bool {
+	return f.in.AttemptID == f.a.ID && !f.in.State.Terminal() && (f.a.State == domain.AttemptSent || f.a.State == domain.AttemptGranted)
+}
