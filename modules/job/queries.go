@@ -127,7 +127,7 @@ func (d *Definitions) NamesOf(ctx context.Context, jobs []domain.ID) (map[domain
 	}
 	out := make(map[domain.ID]domain.JobName, len(found))
 	for _, j := range found {
-		out[j.ID] = domain.JobName{ID: j.ID, ProjectID: j.ProjectID, Key: domain.JobKey{Project: projects[j.ProjectID], Name: j.Name}, Title: j.Title}
+		out[j.ID] = jobName(store.Name{ID: j.ID, ProjectID: j.ProjectID, Name: j.Name, Title: j.Title}, projects)
 	}
 	return out, nil
 }
@@ -144,15 +144,16 @@ func (d *Definitions) Graph(ctx context.Context, seen domain.ProjectSet) ([]doma
 	if err != nil {
 		return nil, nil, err
 	}
-	var shown []domain.ID
-	for _, n := range there {
-		if seen.Has(n.ProjectID) {
-			shown = append(shown, n.ID)
-		}
-	}
-	names, err := d.NamesOf(ctx, shown)
+	projects, err := d.Projects.Names(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	jobs, shown := make([]domain.JobName, 0, len(there)), make(map[domain.ID]bool, len(there))
+	for _, n := range there {
+		if seen.Has(n.ProjectID) {
+			jobs = append(jobs, jobName(n, projects))
+			shown[n.ID] = true
+		}
 	}
 	links, err := d.Store.Links(ctx)
 	if err != nil {
@@ -160,17 +161,34 @@ func (d *Definitions) Graph(ctx context.Context, seen domain.ProjectSet) ([]doma
 	}
 	var edges []domain.JobEdge
 	for _, l := range links {
-		_, up := names[l.On]
-		if _, down := names[l.Job]; up && down {
+		if shown[l.On] && shown[l.Job] {
 			edges = append(edges, domain.JobEdge{Up: l.On, Down: l.Job})
 		}
 	}
-	jobs := make([]domain.JobName, 0, len(names))
-	for _, id := range shown {
-		jobs = append(jobs, names[id])
-	}
 	slices.SortFunc(jobs, func(a, b domain.JobName) int { return a.Key.Compare(b.Key) })
 	return jobs, edges, nil
+}
+
+func jobName(n store.Name, projects map[domain.ID]string) domain.JobName {
+	return domain.JobName{ID: n.ID, ProjectID: n.ProjectID, Key: domain.JobKey{Project: projects[n.ProjectID], Name: n.Name}, Title: n.Title}
+}
+
+// FirstNames reads the first jobs of the projects by name, at most limit: what can be offered to choose from.
+func (d *Definitions) FirstNames(ctx context.Context, seen domain.ProjectSet, limit int) ([]domain.JobName, error) {
+	there, err := d.Store.FirstNames(ctx, ids(seen), limit)
+	if err != nil {
+		return nil, err
+	}
+	projects, err := d.Projects.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]domain.JobName, len(there))
+	for i, n := range there {
+		out[i] = jobName(n, projects)
+	}
+	slices.SortFunc(out, func(a, b domain.JobName) int { return a.Key.Compare(b.Key) })
+	return out, nil
 }
 
 // Spec reads the definition of a version, also of a deleted job. Versions never

@@ -258,22 +258,35 @@ func (s *Store) Links(ctx context.Context) ([]Link, error) {
 	return out, err
 }
 
-// Name is a job that is there, by id.
+// Name is a job that is there, without its definition.
 type Name struct {
 	ID, ProjectID domain.ID
-	Name          string
+	Name, Title   string
 }
 
-// Names reads the names of all jobs that are not deleted.
+// Names reads the names of all jobs that are not deleted, by id.
 func (s *Store) Names(ctx context.Context) ([]Name, error) {
+	return s.names(ctx, "SELECT id, project_id, name, title FROM job WHERE deleted_at = 0 ORDER BY id")
+}
+
+// FirstNames reads the names of the first jobs by name, at most limit, of the projects (nil: all).
+func (s *Store) FirstNames(ctx context.Context, projects []domain.ID, limit int) ([]Name, error) {
+	query, args := "SELECT id, project_id, name, title FROM job WHERE deleted_at = 0", []any{}
+	if projects != nil {
+		query, args = query+" AND project_id IN ?", append(args, append([]domain.ID{0}, projects...))
+	}
+	return s.names(ctx, query+" ORDER BY name, id LIMIT ?", append(args, limit)...)
+}
+
+func (s *Store) names(ctx context.Context, query string, args ...any) ([]Name, error) {
 	var rows []struct {
 		ID, ProjectID int64
-		Name          string
+		Name, Title   string
 	}
-	err := s.db.Scan(ctx, &rows, "SELECT id, project_id, name FROM job WHERE deleted_at = 0 ORDER BY id")
+	err := s.db.Scan(ctx, &rows, query, args...)
 	out := make([]Name, len(rows))
 	for i, r := range rows {
-		out[i] = Name{domain.ID(r.ID), domain.ID(r.ProjectID), r.Name}
+		out[i] = Name{domain.ID(r.ID), domain.ID(r.ProjectID), r.Name, r.Title}
 	}
 	return out, err
 }
@@ -324,8 +337,8 @@ func (s *Store) List(ctx context.Context, f Filter) ([]domain.Job, error) {
 	if f.Enabled != nil {
 		add("j.enabled = ?", *f.Enabled)
 	}
-	if f.AfterID != 0 {
-		add("(j.name > ? OR (j.name = ? AND j.id > ?))", f.AfterName, f.AfterName, f.AfterID)
+	if f.AfterID != 0 { // the first condition is where the walk along the index begins
+		add("j.name >= ? AND (j.name > ? OR j.id > ?)", f.AfterName, f.AfterName, f.AfterID)
 	}
 	var rows []row
 	err := s.db.Scan(ctx, &rows, columns+"WHERE "+strings.Join(where, " AND ")+" ORDER BY j.name, j.id LIMIT ?", append(args, f.Limit)...)
