@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +21,9 @@ const unrenewedLimit = 30 * time.Second
 // grant starts the attempts that the center granted, or reports why not.
 func (n *Node) grant(as []*attempt) {
 	now := n.cfg.Now()
+	n.meter.grants.Add(float64(len(as)))
+	var instant []*attempt
 	for _, a := range as {
-		n.meter.grants.Inc()
 		e := n.types[a.task.ExecType]
 		if why := n.unable(a, e, now); why != "" {
 			n.mu.Lock()
@@ -33,11 +35,14 @@ func (n *Node) grant(as []*attempt) {
 			continue
 		}
 		if e.Describe().Threadless {
-			n.hand(func() { n.execute(a, e) })
+			instant = append(instant, a)
 			continue
 		}
 		n.hands.Add(1) // until a thread has dealt with it
 		n.lanes[a.lane].push(a)
+	}
+	if len(instant) > 0 {
+		n.hand(func() { n.executeAll(instant) })
 	}
 }
 
@@ -102,6 +107,32 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	a.cancel(nil)
 }
 
+// executeAll is execute for attempts of threadless types, which return at once and say nothing: they share the fsync of
+// their starts and that of their outcomes. Their starts are told by their reports.
+func (n *Node) executeAll(as []*attempt) {
+	n.mu.Lock()
+	as = slices.DeleteFunc(as, func(a *attempt) bool { return !n.book.begin(a) })
+	n.mu.Unlock()
+	start := n.cfg.Now()
+	starts, reports := make([]journal.Start, len(as)), make([]protocol.Report, len(as))
+	for i, a := range as {
+		if n.cutOff(a) {
+			a.cancel(runner.ErrLost)
+		}
+		starts[i] = journal.Start{Attempt: a.id, At: start}
+	}
+	if err := n.wal.Started(starts...); err != nil {
+		n.fail(fmt.Errorf("the journal takes no more: %w", err))
+		return
+	}
+	n.meter.starts.Add(float64(len(as)))
+	for i, a := range as {
+		reports[i] = report(a, start, n.run(a, n.types[a.task.ExecType], start, nil), runner.Stats{})
+		a.cancel(nil)
+	}
+	n.finishAll(as, reports)
+}
+
 // run calls the executor. A panic in it is the task's failure, not the worker's end.
 func (n *Node) run(a *attempt, e types.Executor, start time.Time, out *runner.Capture) (o types.Outcome) {
 	defer func() {
@@ -138,20 +169,32 @@ func (n *Node) silence() time.Duration { return n.cfg.Boot() - time.Duration(n.a
 
 // finish journals an outcome and hands it to the outbox. The attempt's phase is ended from here on, if it was not.
 func (n *Node) finish(a *attempt, r protocol.Report) {
-	body := encode(r)
+	n.finishAll([]*attempt{a}, []protocol.Report{r})
+}
+
+// finishAll is finish for several at once; each attempt has its report at its own place.
+func (n *Node) finishAll(as []*attempt, rs []protocol.Report) {
 	at := n.cfg.Now()
-	if err := n.wal.Ended(journal.Outcome{Attempt: a.id, At: at, Body: body}); err != nil {
+	outcomes := make([]journal.Outcome, len(rs))
+	for i, r := range rs {
+		outcomes[i] = journal.Outcome{Attempt: r.Attempt, At: at, Body: encode(r)}
+	}
+	if err := n.wal.Ended(outcomes...); err != nil {
 		n.fail(fmt.Errorf("the journal takes no more: %w", err))
 		return // unreported on purpose: what is not journalled is settled as lost at the next boot
 	}
 	n.mu.Lock()
-	n.book.end(a)
-	if r.Started != 0 {
-		n.mean.add(at, time.Duration(r.Finished-r.Started)*time.Millisecond)
+	for i, r := range rs {
+		n.book.end(as[i])
+		if r.Started != 0 {
+			n.mean.add(at, time.Duration(r.Finished-r.Started)*time.Millisecond)
+		}
 	}
 	n.mu.Unlock()
-	n.meter.outcomes.WithLabelValues(r.Outcome).Inc()
-	n.out.add(r)
+	for _, r := range rs {
+		n.meter.outcomes.WithLabelValues(r.Outcome).Inc()
+	}
+	n.out.add(rs...)
 }
 
 // outcomeOf is what is reported for an attempt that was ended for this reason before it started.

@@ -11,7 +11,10 @@ import (
 
 // Timing of claims, on the boot clock.
 const (
-	claimFirst = 200 * time.Millisecond // until the first repetition
+	// claimFirst is the wait until the first repetition. Answers and claims are seldom lost, but a center that has ten
+	// thousand claims before it takes its time: repeating them sooner makes it grant and answer everything twice, and what
+	// it answered first does not count any more.
+	claimFirst = time.Second
 	claimMost  = 5 * time.Second
 	// answerWithin is how old a claim may be when its answer counts. The center may withdraw an attempt that stays
 	// silent, and would then be running it elsewhere.

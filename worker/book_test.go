@@ -39,22 +39,22 @@ func TestOnlyTheNewestClaimsAnswerCounts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		nonce string
-		at    time.Duration // of the answer; claims go at 0 and at 200 ms
+		at    time.Duration // of the answer; claims go at 0 and at claimFirst
 		want  []int64
 		again bool
 	}{
-		{"newest, at once", "n2", second, []int64{1, 2}, false},
-		{"older claim's", "n1", second, nil, false},
+		{"newest, at once", "n2", claimFirst, []int64{1, 2}, false},
+		{"older claim's", "n1", claimFirst, nil, false},
 		{"nobody's", "x", second, nil, false},
 		{"none", "", second, nil, false},
-		{"just within three seconds", "n2", 200*time.Millisecond + 3*second - 1, []int64{1, 2}, false},
-		{"three seconds late", "n2", 200*time.Millisecond + 3*second, nil, true},
+		{"just within three seconds", "n2", claimFirst + 3*second - 1, []int64{1, 2}, false},
+		{"three seconds late", "n2", claimFirst + 3*second, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, next := newBook(), nonces()
 			b.receive("high", protocol.Message{ID: "m", IDs: []int64{1, 2}}, 0)
 			b.claims(0, next)
-			b.claims(200*time.Millisecond, next)
+			b.claims(claimFirst, next)
 			as, again := b.answer(grantOf(c.nonce, 1, 2, 3), c.at)
 			if !slices.Equal(granted(as), c.want) || again != c.again {
 				t.Errorf("granted %v, again %v; want %v, %v", granted(as), again, c.want, c.again)
@@ -77,7 +77,7 @@ func TestClaimsAreRepeatedWithBackOffAndFreshNonces(t *testing.T) {
 		}
 	}
 	const ms = time.Millisecond
-	want := []time.Duration{0, 200 * ms, 600 * ms, 1400 * ms, 3000 * ms, 6200 * ms, 11200 * ms, 16200 * ms}
+	want := []time.Duration{0, 1000 * ms, 3000 * ms, 7000 * ms, 12000 * ms, 17000 * ms}
 	if !slices.Equal(at, want) || len(seen) != len(at) {
 		t.Errorf("claimed at %v with %d nonces, want %v", at, len(seen), want)
 	}

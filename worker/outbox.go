@@ -32,12 +32,15 @@ type pending struct {
 
 func newOutbox(n *Node) *outbox { return &outbox{n: n, open: map[int64]*pending{}} }
 
-// add takes an outcome that is in the journal and sends it for the first time.
-func (o *outbox) add(r protocol.Report) {
+// add takes outcomes that are in the journal and sends them for the first time.
+func (o *outbox) add(rs ...protocol.Report) {
+	next := o.n.cfg.Boot() + resendFirst
 	o.mu.Lock()
-	o.open[r.Attempt] = &pending{report: r, next: o.n.cfg.Boot() + resendFirst, wait: 2 * resendFirst}
+	for _, r := range rs {
+		o.open[r.Attempt] = &pending{report: r, next: next, wait: 2 * resendFirst}
+	}
 	o.mu.Unlock()
-	o.n.up.report(r)
+	o.n.up.report(rs...)
 }
 
 // hurry makes reports that could not be written due soon. Their waits do not grow by that.

@@ -69,7 +69,7 @@ func Ended(o runner.Outcome, started, now time.Time, message string) runner.Resu
 type Description struct {
 	Type    string `json:"type"`
 	Version string `json:"version"`
-	// Threadless types take no thread of a lane.
+	// Threadless types take no thread of a lane: Run returns at once, has nothing to say and gets no out.
 	Threadless bool    `json:"threadless,omitempty"`
 	Params     []Param `json:"params"`
 }
