@@ -46,8 +46,8 @@ func bill(from, to meter, n int, rest map[string]time.Duration) cost {
 
 // costColumns are the columns of a bill; those without a figure do not show.
 func costColumns() []Column {
-	return []Column{{"cpu_mariadb", "µs CPU: mariadb", 0}, {"cpu_redis", "redis", 0}, {"cpu_center", "center", 0},
-		{"cpu_worker", "worker", 0}, {"cpu_all", "all", 0}, {"writes", "row writes", 2}}
+	return []Column{{"cpu_mariadb", "mariadb µs", 0}, {"cpu_redis", "redis µs", 0}, {"cpu_center", "center µs", 0},
+		{"cpu_worker", "worker µs", 0}, {"cpu_all", "all µs", 0}, {"writes", "row writes", 2}}
 }
 
 func (c cost) put(r *Row) {

@@ -42,7 +42,7 @@ func (s *stage) copyJobs(j jobs, n int) {
 	for i := 0; i*mostApplied < n; i++ {
 		s.exec("INSERT INTO bench_copy (id, pattern, old_name, new_name, moved) SELECT ? + p.place, p.id, p.name, REPLACE(p.name, ?, ?), "+moved+
 			" FROM ("+patterns+") p WHERE p.place <= ? ORDER BY 1",
-			base+int64(i)*mostApplied, j.prefix+"_", fmt.Sprintf("%s_copy%d_", j.prefix, i), firstFree, j.like(), n-i*mostApplied)
+			base+int64(i)*mostApplied, j.prefix+"_", fmt.Sprintf("%s_copy%d_", j.prefix, base/mostApplied+int64(i)), firstFree, j.like(), n-i*mostApplied)
 		s.wait(time.Now()) // ^C
 	}
 	for _, copy := range []string{

@@ -36,7 +36,7 @@ type floorRun struct {
 // floor measures it with ten tasks a message and with one, and puts the ratio of what AX reached beside it.
 func (s *stage) floor(p *Part, reached float64) {
 	t := p.table("floor", "bare floor", Column{"rate", "instances/s", 0}, Column{"ratio", "AX ÷ floor", 2},
-		Column{"cpu_mariadb", "µs CPU: mariadb", 0}, Column{"cpu_redis", "redis", 0}, Column{"cpu_bench", "the floor itself", 0}, Column{"cpu_all", "all", 0})
+		Column{"cpu_mariadb", "mariadb µs", 0}, Column{"cpu_redis", "redis µs", 0}, Column{"cpu_bench", "bench µs", 0}, Column{"cpu_all", "all µs", 0})
 	for _, table := range []string{"instance", "attempt"} {
 		s.exec("CREATE TABLE floor_" + table + " LIKE " + table)
 	}

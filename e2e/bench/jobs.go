@@ -11,6 +11,7 @@ type jobs struct {
 	prefix   string
 	kind     string // noop or shell
 	schedule string // a line of the job file, or several
+	other    string // that of every second job; empty: the same
 	more     string // further lines
 	n        int
 }
@@ -28,7 +29,11 @@ func (j jobs) yaml(from, to int) string {
 	docs := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
 		doc := fmt.Sprintf("version: v1\njob:\n  name: %s_%05d\n  overlap: allow\n  misfire: fire_all\n  timeout: 60\n", j.prefix, i)
-		for line := range strings.Lines(j.schedule + "\n" + j.more + execOf(j.kind)) {
+		schedule := j.schedule
+		if i%2 == 1 && j.other != "" {
+			schedule = j.other
+		}
+		for line := range strings.Lines(schedule + "\n" + j.more + execOf(j.kind)) {
 			doc += "  " + strings.TrimRight(line, "\n") + "\n"
 		}
 		docs = append(docs, doc)
