@@ -7,29 +7,60 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Versions keeps definitions by version in memory, at most maxVersions of them.
-// Versions never change. The zero value is ready; safe for concurrent use.
+// Versions keeps definitions by version in memory. Versions never change. What was not
+// asked for since the younger of two generations was begun goes when that is full, so
+// memory holds at most two of them and nothing that is in use is dropped. The zero
+// value is ready; safe for concurrent use.
 type Versions struct {
-	mu sync.RWMutex
-	m  map[domain.JobVersion]domain.JobSpec
+	mu         sync.RWMutex
+	young, old map[domain.JobVersion]domain.JobSpec
+	weight     int // bytes of the young, about
 }
 
-const maxVersions = 50_000
+// A generation has room for what is warmed in one reading.
+const (
+	generation       = 25_000
+	generationWeight = 32 << 20
+	specWeight       = 700 // an ordinary definition without its free texts
+)
 
 func (v *Versions) get(job domain.ID, version int) (domain.JobSpec, bool) {
+	key := domain.JobVersion{JobID: job, Version: version}
 	v.mu.RLock()
-	defer v.mu.RUnlock()
-	s, ok := v.m[domain.JobVersion{JobID: job, Version: version}]
-	return s, ok
+	s, young := v.young[key]
+	old := false
+	if !young {
+		s, old = v.old[key]
+	}
+	v.mu.RUnlock()
+	if old {
+		v.put(job, version, s)
+	}
+	return s, young || old
 }
 
 func (v *Versions) put(job domain.ID, version int, s domain.JobSpec) {
+	key, w := domain.JobVersion{JobID: job, Version: version}, weigh(s)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.m == nil || len(v.m) >= maxVersions {
-		v.m = map[domain.JobVersion]domain.JobSpec{}
+	if _, ok := v.young[key]; ok {
+		return
 	}
-	v.m[domain.JobVersion{JobID: job, Version: version}] = s
+	if v.young == nil || len(v.young) >= generation || v.weight+w > generationWeight {
+		v.young, v.old, v.weight = map[domain.JobVersion]domain.JobSpec{}, v.young, 0
+	}
+	v.young[key] = s
+	v.weight += w
+}
+
+func weigh(s domain.JobSpec) int {
+	w := specWeight + len(s.Exec.Spec) + len(s.Description)
+	for _, texts := range []map[string]string{s.Env, s.Params} {
+		for k, t := range texts {
+			w += len(k) + len(t)
+		}
+	}
+	return w
 }
 
 func (d *Definitions) versions() *Versions {
