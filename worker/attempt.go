@@ -34,15 +34,15 @@ func (n *Node) grant(as []*attempt) {
 			}
 			continue
 		}
+		n.hands.Add(1) // until a thread has dealt with it
 		if e.Describe().Threadless {
 			instant = append(instant, a)
 			continue
 		}
-		n.hands.Add(1) // until a thread has dealt with it
 		n.lanes[a.lane].push(a)
 	}
 	if len(instant) > 0 {
-		n.hand(func() { n.executeAll(instant) })
+		n.instant.push(instant...)
 	}
 }
 
@@ -79,6 +79,22 @@ func (n *Node) thread(name string, l *lane) {
 		n.hands.Add(-1)
 	}
 }
+
+// instantThread runs the attempts of threadless types, all that are there at a time.
+func (n *Node) instantThread() {
+	for as := n.instant.popAll(instantMost); len(as) > 0; as = n.instant.popAll(instantMost) {
+		k := int64(len(as))
+		n.executeAll(as)
+		n.hands.Add(-k)
+	}
+}
+
+const (
+	// instantThreads is two, so that the starts of some and the outcomes of others share a fsync.
+	instantThreads = 2
+	// instantMost bounds how long the first of many waits for the last.
+	instantMost = 512
+)
 
 // execute takes an attempt from its grant to its outcome: journal, start, journal, report.
 func (n *Node) execute(a *attempt, e types.Executor) {

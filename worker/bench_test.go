@@ -24,10 +24,16 @@ import (
 // asynq's client are no part of the figure.
 
 // BenchmarkNoop measures the whole way of an attempt that does nothing through one worker process, with the journal's
-// fsyncs, in messages of 100: CPU of the worker, and elapsed time with the fake center in the way.
+// fsyncs, in messages of 100 and of 10: CPU of the worker, and elapsed time with the fake center in the way.
 func BenchmarkNoop(b *testing.B) {
+	for _, size := range []int{100, 10} {
+		b.Run(fmt.Sprintf("message=%d", size), func(b *testing.B) { noops(b, size) })
+	}
+}
+
+func noops(b *testing.B, size int) {
 	f := newField(b)
-	const size, window = 100, 1000 // at most so many are on their way, as the broker's room for a worker bounds them
+	const window = 1000 // at most so many are on their way, as the broker's room for a worker bounds them
 	b.ResetTimer()
 	cpu := f.cpu()
 	for first := 0; first < b.N; first += size {

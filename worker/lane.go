@@ -18,10 +18,10 @@ func newLane(threads int) *lane {
 	return l
 }
 
-func (l *lane) push(a *attempt) {
+func (l *lane) push(as ...*attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queue = append(l.queue, a)
+	l.queue = append(l.queue, as...)
 	l.wake.Signal()
 }
 
@@ -39,6 +39,21 @@ func (l *lane) pop() *attempt {
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
 	return a
+}
+
+// popAll waits for attempts and takes up to most of them; none means that the lane is shut.
+func (l *lane) popAll(most int) []*attempt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 && !l.closed {
+		l.wake.Wait()
+	}
+	k := min(most, len(l.queue))
+	as := l.queue[:k:k]
+	if l.queue = l.queue[k:]; len(l.queue) == 0 {
+		l.queue = nil // the array is the taker's now
+	}
+	return as
 }
 
 // shut lets the threads end once the queue is empty.

@@ -35,11 +35,13 @@ type Node struct {
 	spool  *runner.Spool
 	wal    *journal.Journal
 	lanes  map[string]*lane
-	up     *uplink
-	out    *outbox
-	logs   *feeds
-	meter  *meter
-	hands  atomic.Int64 // how many hold a granted attempt: threads, their queues, and what runs beside them
+	// instant holds what takes no thread of a lane.
+	instant *lane
+	up      *uplink
+	out     *outbox
+	logs    *feeds
+	meter   *meter
+	hands   atomic.Int64 // how many hold a granted attempt: threads, their queues, and what runs beside them
 
 	mu   sync.Mutex
 	book *book
@@ -86,6 +88,7 @@ func (n *Node) prepare(left *journal.State, build func(*runner.Runner) []types.E
 	for name, threads := range n.cfg.Lanes {
 		n.lanes[name] = newLane(threads)
 	}
+	n.instant = newLane(instantThreads)
 	n.up, n.out, n.logs, n.meter = newUplink(n), newOutbox(n), newFeeds(n), newMeter(n)
 	if n.spool, err = runner.OpenSpool(filepath.Join(n.cfg.Data, "logs"), runner.Limits{}); err != nil {
 		return err
@@ -146,6 +149,9 @@ func (n *Node) Run(ctx context.Context) error {
 			loops.Go(func() { n.thread(name, l) })
 		}
 	}
+	for range n.instant.threads {
+		loops.Go(n.instantThread)
+	}
 	hearing, deaf := context.WithCancel(life)
 	defer deaf()
 	heard := make(chan error, 1)
@@ -158,6 +164,7 @@ func (n *Node) Run(ctx context.Context) error {
 	for _, l := range n.lanes {
 		l.shut()
 	}
+	n.instant.shut()
 	return err
 }
 
