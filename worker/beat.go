@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func (n *Node) heartbeat() protocol.Heartbeat {
 		state = protocol.WorkerDraining
 	}
 	return protocol.Heartbeat{Name: n.name, UID: n.uid, Boot: n.boot, Seq: n.meter.beats.Add(1), State: state,
-		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Tags: append([]string{}, n.cfg.Tags...), Lanes: n.cfg.Lanes,
+		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Threadless: n.threadless(), Tags: append([]string{}, n.cfg.Tags...), Lanes: n.cfg.Lanes,
 		Cores: runtime.NumCPU(), Running: run, MeanMs: meanMs, SkewMs: time.Duration(n.skew.Load()).Milliseconds(),
 		Started: n.began.UnixMilli(), Held: held}
 }
@@ -133,4 +134,9 @@ func (n *Node) setDrain(on bool) {
 	case n.beatNow <- struct{}{}:
 	default:
 	}
+}
+
+// threadless are the types whose tasks take no thread.
+func (n *Node) threadless() []string {
+	return slices.DeleteFunc(sortedKeys(n.types), func(name string) bool { return !n.types[name].Describe().Threadless })
 }

@@ -27,6 +27,7 @@ const lookEach = 5 * time.Second
 type place struct {
 	deep   domain.Instance // where the round before stopped; zero: it came to the end
 	looked time.Time       // when all that a round may look at was looked at
+	peeked time.Time       // when it was last looked at for what takes no thread alone
 }
 
 // round assigns what is ready, lane by lane, until a lane's targets are full.
@@ -45,11 +46,17 @@ func (b *Broker) round(ctx context.Context) error {
 func (b *Broker) roundOf(ctx context.Context, lane domain.Lane) error {
 	at := b.places[lane]
 	w := walk{lane: lane, whole: b.Mono().Sub(at.looked) >= lookEach}
-	if !w.whole && b.mem.room(lane) <= 0 {
+	top := topPages
+	switch threads, light := b.mem.room(lane); {
+	case w.whole || threads > 0:
+	case light > 0 && b.Mono().Sub(at.peeked) >= poll:
+		// Most of a backlog waits for threads: only its head is looked through.
+		at.peeked, w.peek, top = b.Mono(), true, 1
+	default:
 		return nil
 	}
-	ended, last, err := b.pages(ctx, &w, domain.Instance{}, topPages)
-	if err == nil && !ended {
+	ended, last, err := b.pages(ctx, &w, domain.Instance{}, top)
+	if err == nil && !ended && !w.peek {
 		if at.deep.ID != 0 {
 			last = at.deep
 		}
@@ -58,7 +65,9 @@ func (b *Broker) roundOf(ctx context.Context, lane domain.Lane) error {
 	if err != nil {
 		return err
 	}
-	at.deep = last
+	if !w.peek {
+		at.deep = last
+	}
 	if ended {
 		at.deep = domain.Instance{}
 	}
@@ -73,10 +82,11 @@ func (b *Broker) roundOf(ctx context.Context, lane domain.Lane) error {
 	return nil
 }
 
-// walk is one round through a lane. A whole one goes on when nobody has room.
+// walk is one round through a lane. A whole one goes on when nobody has room, a peek
+// when no thread is free.
 type walk struct {
 	lane           domain.Lane
-	whole          bool
+	whole, peek    bool
 	seen, assigned int
 }
 
@@ -86,11 +96,11 @@ func (b *Broker) pages(ctx context.Context, w *walk, after domain.Instance, limi
 	for range limit {
 		size := pageSize
 		if !w.whole {
-			room := b.mem.room(w.lane)
-			if room <= 0 {
+			threads, light := b.mem.room(w.lane)
+			if threads <= 0 && (!w.peek || light <= 0) {
 				return true, after, nil
 			}
-			size = min(room+pageSize/20, pageSize) // some of a page may not fit anybody
+			size = min(threads+light+pageSize/20, pageSize) // some of a page may not fit anybody
 		}
 		page, err := b.Queue.Ready(ctx, w.lane, after, size)
 		if err != nil || len(page) == 0 {
@@ -106,7 +116,8 @@ func (b *Broker) pages(ctx context.Context, w *walk, after domain.Instance, limi
 		w.seen += len(page)
 		w.assigned += len(p.assign)
 		after = page[len(page)-1]
-		if len(page) < size {
+		// What takes no thread is soon done: a page of it alone is waited for, not walked past.
+		if len(page) < size || !w.whole && p.lightLeft == len(page) {
 			return true, after, nil
 		}
 	}
@@ -116,8 +127,11 @@ func (b *Broker) pages(ctx context.Context, w *walk, after domain.Instance, limi
 // plan is what one page of ready instances comes to.
 type plan struct {
 	assign []domain.Assignment
-	hold   []domain.ID
-	skip   []domain.ID
+	light  map[domain.ID]bool // the attempts that take no thread
+	// lightLeft is how many that take no thread found no room.
+	lightLeft int
+	hold      []domain.ID
+	skip      []domain.ID
 	// replace: instance → those that it replaces
 	replace map[domain.ID][]domain.ID
 }
@@ -134,7 +148,7 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, erro
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
 	d := decider{m: b.mem, ids: b.IDs, chance: b.chance, now: b.Mono(), taken: map[string]map[domain.Lane]int{}, messages: map[string]*parcel{},
-		p: plan{replace: map[domain.ID][]domain.ID{}}}
+		p: plan{light: map[domain.ID]bool{}, replace: map[domain.ID][]domain.ID{}}}
 	for i, in := range page {
 		if specs[i] != nil {
 			d.one(in, *specs[i])
@@ -171,10 +185,13 @@ type decider struct {
 	ids      *domain.IDs
 	chance   *rand.Rand
 	now      time.Time
-	taken    map[string]map[domain.Lane]int // given away on this page
+	taken    map[string]map[domain.Lane]int // given away on this page; under noLane what takes no thread
 	messages map[string]*parcel             // target and lane → the message being filled
 	p        plan
 }
+
+// noLane stands for the room of what takes no thread.
+const noLane domain.Lane = ""
 
 type parcel struct {
 	id string
@@ -194,10 +211,19 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) {
 	}
 	t := d.choose(spec, in.Lane)
 	if t == nil {
+		if d.m.lightly(spec.Exec.Type) {
+			d.p.lightLeft++
+		}
 		return
 	}
-	d.take(t, in.Lane)
-	d.p.assign = append(d.p.assign, domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane)})
+	a := domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane)}
+	if t.lightly(spec.Exec.Type) {
+		d.p.light[a.Attempt] = true
+		d.take(t, noLane)
+	} else {
+		d.take(t, in.Lane)
+	}
+	d.p.assign = append(d.p.assign, a)
 }
 
 // choose picks a target with room, by score. One that did not acknowledge or
@@ -208,7 +234,7 @@ func (d *decider) choose(spec domain.JobSpec, lane domain.Lane) *target {
 	var good, doubtful []*target
 	for _, t := range d.m.targets {
 		switch {
-		case !d.m.fresh || !t.fits(spec) || t.room(lane)-d.taken[t.Name][lane] <= 0 || t.shut.After(d.now):
+		case !d.m.fresh || !t.fits(spec) || d.room(t, spec, lane) <= 0 || t.shut.After(d.now):
 		case !t.suspect.After(d.now):
 			good = append(good, t)
 		case t.unacked == 0 && len(d.taken[t.Name]) == 0:
@@ -219,6 +245,14 @@ func (d *decider) choose(spec domain.JobSpec, lane domain.Lane) *target {
 		good = doubtful
 	}
 	return pick(good, d.chance)
+}
+
+// room is what of a target's room is left after what this page has given away.
+func (d *decider) room(t *target, spec domain.JobSpec, lane domain.Lane) int {
+	if t.lightly(spec.Exec.Type) {
+		return t.room(lane, true) - d.taken[t.Name][noLane]
+	}
+	return t.room(lane, false) - d.taken[t.Name][lane]
 }
 
 func (d *decider) take(t *target, lane domain.Lane) {

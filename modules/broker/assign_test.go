@@ -314,3 +314,26 @@ func TestWhenSendingFailsTheQueueIsNotFed(t *testing.T) {
 		w.want(late, "running/dispatched")
 	})
 }
+
+// What takes no thread has a room of its own: it neither waits for threads nor
+// takes the room of what needs one.
+func TestWhatTakesNoThreadHasItsOwnRoom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 1, func(k *domain.Worker) { k.Types, k.Threadless = []string{"shell", "noop"}, []string{"noop"} })
+		long, light := w.job(domain.JobSpec{}), w.job(domain.JobSpec{Exec: domain.Exec{Type: "noop"}})
+		for range 40 {
+			w.ready(long)
+		}
+		for range 300 {
+			w.ready(light)
+		}
+		w.do(w.b.round)
+		count := map[domain.ID]int{}
+		for _, a := range w.attempts {
+			count[w.ins[a.InstanceID].JobID]++
+		}
+		if count[long] != 1+minPrefetch || count[light] != 300 {
+			t.Errorf("sent %d that take a thread and %d that take none, want %d and 300", count[long], count[light], 1+minPrefetch)
+		}
+	})
+}

@@ -214,7 +214,7 @@ func (b *Broker) adopt(ctx context.Context, ids []domain.ID, jobs map[domain.ID]
 	now := b.Mono()
 	for id, a := range attempts {
 		if inForce(a) {
-			b.mem.launch(a, jobs[id], now)
+			b.mem.launch(a, jobs[id], false, now)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (b *Broker) Stats() Stats {
 		s.Unacked += t.unacked
 		for lane := range t.Lanes {
 			if t.takes() {
-				s.Room += max(t.room(lane), 0)
+				s.Room += max(t.room(lane, false), 0)
 			}
 		}
 	}

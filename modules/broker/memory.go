@@ -15,6 +15,7 @@ type flight struct {
 	target                 string
 	boot                   int64
 	lane                   domain.Lane
+	light                  bool      // takes no thread
 	sentAt                 time.Time // on the broker's clock; moved when registry or uplink return
 	granted                bool
 	grantedAt              time.Time
@@ -198,12 +199,12 @@ func (m *memory) correct(job, id domain.ID, in domain.Instance, exists bool) {
 	}
 }
 
-// launch notes an attempt as sent.
-func (m *memory) launch(a domain.Attempt, job domain.ID, now time.Time) {
+// launch notes an attempt as sent; light says that it takes no thread.
+func (m *memory) launch(a domain.Attempt, job domain.ID, light bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.land(a.ID)
-	f := &flight{attempt: a.ID, instance: a.InstanceID, job: job, target: a.Target, boot: a.Boot, lane: a.Lane, sentAt: now,
+	f := &flight{attempt: a.ID, instance: a.InstanceID, job: job, target: a.Target, boot: a.Boot, lane: a.Lane, light: light, sentAt: now,
 		granted: a.State == domain.AttemptGranted, grantedAt: now}
 	m.flights[a.ID] = f
 	m.byInst[a.InstanceID] = a.ID
@@ -269,18 +270,28 @@ func (m *memory) view(v domain.FleetView, now time.Time) {
 	m.targets = next
 }
 
-// room is how much the targets of a lane that take work can be sent in all; 0 while
-// the registry is away.
-func (m *memory) room(lane domain.Lane) int {
+// room is how much the targets of a lane that take work can be sent in all, apart
+// for what takes a thread and what takes none; 0 while the registry is away.
+func (m *memory) room(lane domain.Lane) (threads, light int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sum := 0
 	for _, t := range m.targets {
 		if m.fresh && t.takes() {
-			sum += max(t.room(lane), 0)
+			threads += max(t.room(lane, false), 0)
+			light += max(t.room(lane, true), 0)
 		}
 	}
-	return sum
+	return threads, light
+}
+
+// lightly reports whether tasks of the type take no thread, wherever they can run.
+func (m *memory) lightly(execType string) bool {
+	for _, t := range m.targets {
+		if t.lightly(execType) {
+			return true
+		}
+	}
+	return false
 }
 
 // of lists the attempts in flight with one life of a worker.

@@ -17,7 +17,8 @@ const (
 // target is a worker with what the broker knows of it.
 type target struct {
 	domain.Worker
-	live    map[domain.Lane]int // sent − ended
+	live    map[domain.Lane]int // sent − ended, of what takes a thread
+	light   int                 // sent − ended, of what takes none
 	unacked int                 // of these, sent and not claimed
 	rtt     time.Duration       // from sending to claim, smoothed
 	suspect time.Time           // until then others are preferred: it did not acknowledge, or refused
@@ -27,7 +28,11 @@ type target struct {
 
 // add counts a flight in (1) or out (−1).
 func (t *target) add(f *flight, n int) {
-	t.live[f.lane] += n
+	if f.light {
+		t.light += n
+	} else {
+		t.live[f.lane] += n
+	}
 	if !f.granted {
 		t.unacked += n
 	}
@@ -78,12 +83,20 @@ const (
 	blindPrefetch = 256
 )
 
+// lightly reports whether tasks of the type take no thread there.
+func (t *target) lightly(execType string) bool { return slices.Contains(t.Threadless, execType) }
+
 // room is how many more attempts the lane may be sent: its threads, plus as much
 // ahead as keeps them busy for one round trip, less what is on its way or running.
-func (t *target) room(lane domain.Lane) int {
+// What takes no thread has a room of its own over all lanes, the most that may be
+// ahead.
+func (t *target) room(lane domain.Lane, light bool) int {
 	threads := t.Lanes[lane]
 	if threads == 0 {
 		return 0
+	}
+	if light {
+		return maxPrefetch - t.light
 	}
 	ahead := minPrefetch
 	if t.rtt > 0 {

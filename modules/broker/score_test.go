@@ -53,7 +53,7 @@ func TestRoomIsThreadsAndWhatKeepsThemBusy(t *testing.T) {
 		live := rapid.IntRange(0, 400).Draw(t, "live")
 		w := worker("w", 4, threads, live, time.Duration(rapid.IntRange(0, 1e9).Draw(t, "mean")))
 		w.rtt = time.Duration(rapid.IntRange(0, 1e8).Draw(t, "rtt"))
-		got := w.room(domain.LaneDefault)
+		got := w.room(domain.LaneDefault, false)
 		if threads == 0 {
 			if got != 0 {
 				t.Fatalf("a lane without threads has room %d", got)

@@ -43,7 +43,7 @@ func (b *Broker) carryOut(ctx context.Context, p plan) error {
 	}
 	now := b.Mono()
 	for _, a := range attempts {
-		b.mem.launch(a, jobs[a.ID], now)
+		b.mem.launch(a, jobs[a.ID], p.light[a.ID], now)
 	}
 	b.send(ctx, attempts)
 	return nil

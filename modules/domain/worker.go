@@ -12,18 +12,21 @@ type Worker struct {
 	IP      string
 	Version string
 	Types   []string
-	Tags    []string
-	Lanes   map[Lane]int // threads
-	Cores   int
-	Running int
-	Mean    time.Duration // five-minute mean duration; 0 = nothing ran
-	Skew    time.Duration // its clock minus Redis' clock
-	Seq     int64         // of the heartbeat; raised by each
-	Held    []ID          // attempts that it knows
-	Drain   bool          // a person asked it to take no more
-	Started time.Time
-	SeenAt  time.Time
-	LostAt  time.Time // zero: not lost
+	// Threadless are those of the types whose tasks take no thread of a lane; not
+	// stored.
+	Threadless []string
+	Tags       []string
+	Lanes      map[Lane]int // threads
+	Cores      int
+	Running    int
+	Mean       time.Duration // five-minute mean duration; 0 = nothing ran
+	Skew       time.Duration // its clock minus Redis' clock
+	Seq        int64         // of the heartbeat; raised by each
+	Held       []ID          // attempts that it knows
+	Drain      bool          // a person asked it to take no more
+	Started    time.Time
+	SeenAt     time.Time
+	LostAt     time.Time // zero: not lost
 }
 
 // WorkerState is where a worker stands.

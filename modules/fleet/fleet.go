@@ -247,7 +247,7 @@ func (w *Watch) Bury(ctx context.Context, b domain.Boot) error {
 
 func worker(hb protocol.Heartbeat, drain bool) domain.Worker {
 	out := domain.Worker{Name: hb.Name, Boot: hb.Boot, State: domain.WorkerState(hb.State), Host: hb.Host, IP: hb.IP, Version: hb.Version,
-		Types: hb.Types, Tags: hb.Tags, Lanes: map[domain.Lane]int{}, Cores: hb.Cores, Running: hb.Running,
+		Types: hb.Types, Threadless: hb.Threadless, Tags: hb.Tags, Lanes: map[domain.Lane]int{}, Cores: hb.Cores, Running: hb.Running,
 		Mean: time.Duration(hb.MeanMs) * time.Millisecond, Skew: time.Duration(hb.SkewMs) * time.Millisecond, Seq: hb.Seq, Drain: drain,
 		Started: domain.FromMillis(hb.Started), SeenAt: domain.FromMillis(hb.Stamp)}
 	for lane, n := range hb.Lanes {

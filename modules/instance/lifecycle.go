@@ -125,11 +125,9 @@ func (l *Lifecycle) record(ctx context.Context, changes []domain.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	if err := l.Tally.Record(ctx, changes); err != nil {
-		return err
-	}
 	l.Store.AfterCommit(ctx, func() { l.Listener.Changed(changes) })
-	return nil
+	// Its few rows are those that every transaction raises.
+	return l.Store.BeforeCommit(ctx, func(ctx context.Context) error { return l.Tally.Record(ctx, changes) })
 }
 
 // change locks the instances, calls decide for each that is there, in id order,

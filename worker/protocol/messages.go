@@ -164,22 +164,24 @@ type LogLines struct {
 
 // Heartbeat is what a worker says of itself each second.
 type Heartbeat struct {
-	Name    string         `json:"name"`
-	UID     string         `json:"uid"` // of its data directory
-	Boot    int64          `json:"boot"`
-	Seq     int64          `json:"seq"`
-	State   string         `json:"state"` // available, draining
-	Host    string         `json:"host"`
-	IP      string         `json:"ip"`
-	Version string         `json:"version"`
-	Types   []string       `json:"types"`
-	Tags    []string       `json:"tags"`
-	Lanes   map[string]int `json:"lanes"` // threads
-	Cores   int            `json:"cores"`
-	Running int            `json:"running"`
-	MeanMs  int64          `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
-	SkewMs  int64          `json:"skewMs"` // its clock minus Redis' clock
-	Started int64          `json:"started"`
+	Name    string   `json:"name"`
+	UID     string   `json:"uid"` // of its data directory
+	Boot    int64    `json:"boot"`
+	Seq     int64    `json:"seq"`
+	State   string   `json:"state"` // available, draining
+	Host    string   `json:"host"`
+	IP      string   `json:"ip"`
+	Version string   `json:"version"`
+	Types   []string `json:"types"`
+	// Threadless are those of the types whose tasks take no thread of a lane.
+	Threadless []string       `json:"threadless,omitempty"`
+	Tags       []string       `json:"tags"`
+	Lanes      map[string]int `json:"lanes"` // threads
+	Cores      int            `json:"cores"`
+	Running    int            `json:"running"`
+	MeanMs     int64          `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
+	SkewMs     int64          `json:"skewMs"` // its clock minus Redis' clock
+	Started    int64          `json:"started"`
 	// Held names every attempt it knows: claimed, granted, running or with an
 	// unconfirmed outcome.
 	Held []int64 `json:"held"`

@@ -25,6 +25,11 @@ func (s *Store) Tx(ctx context.Context, fn func(ctx context.Context) error) erro
 	return s.db.Tx(ctx, fn)
 }
 
+// BeforeCommit calls f as the last thing in the transaction in ctx.
+func (s *Store) BeforeCommit(ctx context.Context, f func(ctx context.Context) error) error {
+	return s.db.BeforeCommit(ctx, f)
+}
+
 // AfterCommit calls f once the transaction in ctx has committed.
 func (s *Store) AfterCommit(ctx context.Context, f func()) { s.db.AfterCommit(ctx, f) }
 

@@ -97,8 +97,9 @@ type ctxKey struct{ db *DB }
 type fenceKey struct{}
 
 type txState struct {
-	g     *gorm.DB
-	after []func()
+	g      *gorm.DB
+	before []func(ctx context.Context) error
+	after  []func()
 }
 
 // Q is the handle for statements: the transaction in ctx if there is one, else
@@ -144,14 +145,17 @@ func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) err
 	err := db.locked(func() error {
 		return db.g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			st.g = tx
-			st.after = nil
+			st.before, st.after = nil, nil
 			txCtx := context.WithValue(ctx, ctxKey{db}, st)
 			if fence, ok := ctx.Value(fenceKey{}).(func(context.Context) error); ok {
 				if err := fence(txCtx); err != nil {
 					return err
 				}
 			}
-			return fn(txCtx)
+			if err := fn(txCtx); err != nil {
+				return err
+			}
+			return st.last(txCtx)
 		})
 	})
 	if err == nil {
@@ -162,12 +166,35 @@ func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) err
 	return err
 }
 
+// last runs what was put off to the end of the transaction, in order.
+func (st *txState) last(ctx context.Context) error {
+	for len(st.before) > 0 {
+		f := st.before[0]
+		st.before = st.before[1:]
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (db *DB) locked(f func() error) error {
 	if db.write != nil {
 		db.write.Lock()
 		defer db.write.Unlock()
 	}
 	return f()
+}
+
+// BeforeCommit calls f as the last thing in the transaction in ctx, or at once when
+// there is none; its error rolls back. It is for rows that every transaction writes:
+// each holds their locks until its end.
+func (db *DB) BeforeCommit(ctx context.Context, f func(ctx context.Context) error) error {
+	if tx, ok := ctx.Value(ctxKey{db}).(*txState); ok {
+		tx.before = append(tx.before, f)
+		return nil
+	}
+	return f(ctx)
 }
 
 // AfterCommit calls f once the transaction in ctx has committed, or at once when
