@@ -43,7 +43,7 @@ func samples() map[string]any {
 		"loglines": protocol.LogLines{Worker: "w1", Boot: 3, Attempt: 7215840113459200001, First: 1, Last: 4, Lines: []json.RawMessage{
 			json.RawMessage(`[1,1704045600200,"out","hello <b>"]`), json.RawMessage(`[2,1704045600201,"err","a long"]`),
 			json.RawMessage(`[2,1704045600201,"err"," line",true]`), json.RawMessage(`[3,1704045600202,"gap","120 4096"]`)}},
-		"heartbeat": protocol.Heartbeat{Name: "w1", UID: "0123456789abcdef0123456789abcdef", Boot: 3, Seq: 12,
+		"heartbeat": protocol.Heartbeat{Name: "w1", UID: "0123456789abcdef0123456789abcdef", Boot: 3, Seq: 12, Threadless: []string{"noop"},
 			State: protocol.WorkerDraining, Host: "host-1", IP: "10.0.0.7", Version: "v1.0.0", Types: []string{"http", "shell"},
 			Tags: []string{"gpu"}, Lanes: map[string]int{"default": 8, "high": 4}, Cores: 2, Running: 1, MeanMs: 1500, SkewMs: -3,
 			Started: 1704045000000, Held: []int64{7215840113459200001}, Stamp: 1},
