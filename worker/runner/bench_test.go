@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // BenchmarkOverBare says what a task costs beyond its program. Rounds of a bare fork+exec and rounds of the same program as
@@ -34,7 +36,8 @@ func BenchmarkOverBare(b *testing.B) {
 
 func overBare(b *testing.B, argv []string, at int) {
 	const round = 40
-	task := asTask(b, argv)
+	r, task := asTask(b, argv)
+	watchdog := cpuOf(b, r.guard.pid)
 	var bareTime, taskTime, bareLatency, taskLatency time.Duration
 	n := 0
 	for b.Loop() {
@@ -50,6 +53,15 @@ func overBare(b *testing.B, argv []string, at int) {
 	b.ReportMetric(per(taskTime), "task-ms")
 	b.ReportMetric(per(taskTime-bareTime), "over-ms")
 	b.ReportMetric(per(taskLatency-bareLatency), "latency-over-ms")
+	b.ReportMetric(per(cpuOf(b, r.guard.pid)-watchdog), "watchdog-cpu-ms")
+}
+
+// cpuOf is the CPU time that a process has taken, by its CPU clock.
+func cpuOf(b *testing.B, pid int) time.Duration {
+	const perProcess = 2 // of clock ids: the scheduler's clock of a whole process
+	var ts unix.Timespec
+	must(b, unix.ClockGettime(int32(^pid<<3|perProcess), &ts))
+	return time.Duration(ts.Nano())
 }
 
 // timed calls fn n times from at goroutines and returns how long that took, and the sum of how long each call took.
@@ -81,7 +93,7 @@ func bare(b *testing.B, argv []string) {
 }
 
 // asTask runs the program as a worker does: marker, watchdog, capture, search for leftovers.
-func asTask(b *testing.B, argv []string) func() {
+func asTask(b *testing.B, argv []string) (*Runner, func()) {
 	r, err := New(Config{Marker: Marker{UID: newUID(b), Boot: 1}})
 	must(b, err)
 	b.Cleanup(func() { _ = r.Close() })
@@ -89,7 +101,7 @@ func asTask(b *testing.B, argv []string) func() {
 	must(b, err)
 	env := []string{"PATH=" + os.Getenv("PATH")}
 	var id atomic.Int64
-	return func() {
+	return r, func() {
 		attempt := id.Add(1)
 		out := spool.Create(attempt)
 		res := r.Run(context.Background(), Spec{Attempt: attempt, Argv: argv, Env: env, Deadline: time.Now().Add(time.Minute)}, out)
@@ -103,7 +115,7 @@ func asTask(b *testing.B, argv []string) func() {
 
 // BenchmarkTask is one task alone, for profiles and allocations.
 func BenchmarkTask(b *testing.B) {
-	task := asTask(b, []string{"/bin/sh", "-c", "true"})
+	_, task := asTask(b, []string{"/bin/sh", "-c", "true"})
 	b.ReportAllocs()
 	for b.Loop() {
 		task()

@@ -40,14 +40,12 @@ func (r *Runner) start(spec Spec, out *Capture) (*child, error) {
 	attr := &syscall.ProcAttr{
 		Dir:   spec.Dir,
 		Env:   r.marker.environ(spec.Env, spec.Attempt),
-		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
 	c.started = time.Now()
 	pid, err := syscall.ForkExec(path, spec.Argv, attr)
-	for _, f := range files {
-		_ = f.Close()
-	}
+	closeAll(files)
 	if err != nil {
 		c.closePipes()
 		return nil, startError(path, spec.Dir, err)
@@ -87,34 +85,51 @@ func startError(path, dir string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// open makes the three files that the program gets and keeps the other ends.
-func (c *child) open() ([]*os.File, error) {
-	var files []*os.File
-	fail := func(err error) ([]*os.File, error) {
-		for _, f := range files {
-			_ = f.Close()
+// open makes the three files that the program gets, as bare descriptors, and keeps the other ends.
+func (c *child) open() ([]uintptr, error) {
+	theirs, err := c.openInput()
+	for range 2 {
+		if err != nil {
+			break
 		}
+		var fds [2]int // only ours is for the poller; theirs must block
+		if err = unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+			break
+		}
+		theirs = append(theirs, uintptr(fds[1]))
+		_ = unix.SetNonblock(fds[0], true) // a pipe takes it; one that does not is read without pauses
+		c.pipes = append(c.pipes, os.NewFile(uintptr(fds[0]), "|0"))
+	}
+	if err != nil {
+		closeAll(theirs)
 		c.closePipes()
 		return nil, fmt.Errorf("open pipes: %w", err)
 	}
-	in, err := os.Open(os.DevNull)
-	if c.spec.Stdin != nil && err == nil {
-		_ = in.Close()
-		in, c.stdin, err = os.Pipe()
-	}
-	if err != nil {
-		return fail(err)
-	}
-	files = append(files, in)
-	for range 2 {
-		r, w, err := os.Pipe()
+	return theirs, nil
+}
+
+// openInput makes what the program reads: nothing, or a pipe.
+func (c *child) openInput() ([]uintptr, error) {
+	if c.spec.Stdin == nil {
+		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
-		files = append(files, w)
-		c.pipes = append(c.pipes, r)
+		return []uintptr{uintptr(fd)}, nil
 	}
-	return files, nil
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	_ = unix.SetNonblock(fds[1], true)
+	c.stdin = os.NewFile(uintptr(fds[1]), "|1")
+	return []uintptr{uintptr(fds[0])}, nil
+}
+
+func closeAll(fds []uintptr) {
+	for _, fd := range fds {
+		_ = unix.Close(int(fd))
+	}
 }
 
 func (c *child) closePipes() {

@@ -1,7 +1,7 @@
 package runner
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -65,21 +65,35 @@ func WatchdogMain(in io.Reader, ready, log io.Writer, args []string) int {
 	return w.sweep()
 }
 
-// readLines sends each line of in and closes the channel at its end.
-func readLines(in io.Reader) <-chan string {
-	lines := make(chan string)
+// gatherLines is how long the watchdog lets messages gather: being woken for each costs more than all else about it. Its
+// limits are seconds, and what the worker said before it died is still in the pipe then.
+const gatherLines = 20 * time.Millisecond
+
+// readLines sends the lines of in, those together that came together, and closes the channel at its end. A last line that
+// has no end is left out.
+func readLines(in io.Reader) <-chan []string {
+	batches := make(chan []string)
 	go func() {
-		defer close(lines)
-		sc := bufio.NewScanner(in)
-		for sc.Scan() {
-			lines <- sc.Text()
+		defer close(batches)
+		buf, held := make([]byte, 64<<10), 0 // as much as a pipe holds
+		for {
+			n, err := in.Read(buf[held:])
+			held += n
+			if end := bytes.LastIndexByte(buf[:held], '\n') + 1; end > 0 {
+				batches <- strings.Split(string(buf[:end-1]), "\n")
+				held = copy(buf, buf[end:held])
+			}
+			if err != nil || held == len(buf) {
+				return
+			}
+			time.Sleep(gatherLines)
 		}
 	}()
-	return lines
+	return batches
 }
 
 // loop follows the worker until its end of the pipe closes.
-func (w *watchdog) loop(lines <-chan string) {
+func (w *watchdog) loop(batches <-chan []string) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -89,12 +103,14 @@ func (w *watchdog) loop(lines <-chan string) {
 			due = timer.C
 		}
 		select {
-		case line, more := <-lines:
+		case lines, more := <-batches:
 			if !more {
 				return
 			}
-			if err := w.hear(line); err != nil {
-				fmt.Fprintf(w.log, "ax watchdog: %v\n", err)
+			for _, line := range lines {
+				if err := w.hear(line); err != nil {
+					fmt.Fprintf(w.log, "ax watchdog: %v\n", err)
+				}
 			}
 		case <-due:
 			w.enforce(bootClock())

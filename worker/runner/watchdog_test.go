@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -295,5 +296,24 @@ func TestWatchdogOfADeadWorkerStillSweeps(t *testing.T) {
 	must(t, w.Close())
 	if left := carriers(t, uid); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// Messages arrive whole and in order, however the pipe cuts them; what has no end is no message.
+func TestReadLinesWhateverThePieces(t *testing.T) {
+	pieces := []string{"s 1", " 2 3 4 5\ne 1\nr", " 7\n", "\n", "e 9"}
+	in, out := io.Pipe()
+	go func() {
+		for _, p := range pieces {
+			_, _ = out.Write([]byte(p))
+		}
+		_ = out.Close()
+	}()
+	var got []string
+	for lines := range readLines(in) {
+		got = append(got, lines...)
+	}
+	if want := []string{"s 1 2 3 4 5", "e 1", "r 7", ""}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
