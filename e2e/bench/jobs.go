@@ -28,7 +28,7 @@ func execOf(kind string) string {
 func (j jobs) yaml(from, to int) string {
 	docs := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
-		doc := fmt.Sprintf("version: v1\njob:\n  name: %s_%05d\n  overlap: allow\n  misfire: fire_all\n  timeout: 60\n", j.prefix, i)
+		doc := fmt.Sprintf("version: v1\njob:\n  name: %s_%05d\n  overlap: allow\n  misfire: fire_all\n  timeout: 60\n  enabled: true\n", j.prefix, i)
 		schedule := j.schedule
 		if i%2 == 1 && j.other != "" {
 			schedule = j.other
@@ -50,11 +50,16 @@ func (s *stage) apply(j jobs) { s.c.Apply(j.yaml(0, j.n)) }
 // disarm stops the jobs' schedules where they have fired up to a moment, and reports whether all are stopped. It
 // writes what a pause of each job would, at once for all. Locks that it meets are the product's at work: false.
 func (s *stage) disarm(j jobs, until time.Time) bool {
-	_, err := s.db.ExecContext(s.ctx, "UPDATE `trigger` SET enabled = 0, next_fire_at = 0, ver = ver + 1 WHERE next_fire_at > ? AND job_id IN "+
-		"(SELECT id FROM job WHERE name LIKE ? ESCAPE '!')", until.UnixMilli(), j.like())
+	of := "job_id IN (SELECT id FROM job WHERE name LIKE ? ESCAPE '!')"
+	_, err := s.db.ExecContext(s.ctx, "UPDATE `trigger` SET enabled = 0, next_fire_at = 0, ver = ver + 1 WHERE next_fire_at > ? AND "+of, until.UnixMilli(), j.like())
 	if err != nil {
 		s.say("stopping the schedules meets %v; again", err)
 		return false
 	}
-	return s.number("SELECT COUNT(*) FROM `trigger` WHERE next_fire_at > 0 AND job_id IN (SELECT id FROM job WHERE name LIKE ? ESCAPE '!')", j.like()) == 0
+	if s.number("SELECT COUNT(*) FROM `trigger` WHERE next_fire_at > 0 AND "+of, j.like()) > 0 {
+		return false
+	}
+	s.exec("UPDATE schedule_span SET to_at = ? WHERE to_at = 0 AND "+of, time.Now().UnixMilli(), j.like())
+	s.exec("UPDATE job SET enabled = 0, ver = ver + 1 WHERE enabled = 1 AND name LIKE ? ESCAPE '!'", j.like())
+	return true
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +56,17 @@ func latenessColumns() []Column {
 		{"lost", "lost", 0}, {"doubled", "doubled", 0}}, costColumns()...)
 }
 
-// fire applies the jobs, lets them fire, and writes the row.
+// fire lets the jobs fire and writes the row.
 func (s *stage) fire(p *Part, t *Table, v salvo) {
+	row := t.row(fmt.Sprintf("%s_%d", v.kind, v.n), v.name())
+	got, cost := s.volley(p, v)
+	got.put(row, v.aim)
+	cost.put(row)
+}
+
+// volley puts the jobs into force, lets them fire, and returns what the tables say and what it took. Jobs of an earlier
+// salvo of the same kind and size are the same jobs.
+func (s *stage) volley(p *Part, v salvo) (tallied, cost) {
 	j := jobs{prefix: fmt.Sprintf("%s_%d", v.kind, v.n), kind: v.kind, n: v.n}
 	since := s.newest()
 	first := s.schedule(&j, v)
@@ -73,14 +84,13 @@ func (s *stage) fire(p *Part, t *Table, v salvo) {
 	if got.unended > 0 {
 		p.note("%s: %d instances had not ended two minutes after the last firing; the figures are without them.", v.name(), got.unended)
 	}
-	p.Lost, p.Doubled = p.Lost+got.lost, p.Doubled+got.doubled
-	row := t.row(fmt.Sprintf("%s_%d", v.kind, v.n), v.name())
-	got.put(row, v.aim)
-	bill(from, to, got.n, s.rest).put(row)
 	if got.again > 0 {
 		p.note("%s: %d instances were sent more than once.", v.name(), got.again)
 	}
-	s.say("%s: p99 %.0f ms in %d firings, %d lost, %d doubled", v.name(), row.Figures["p99"].Value, len(got.late), got.lost, got.doubled)
+	p.Lost, p.Doubled = p.Lost+got.lost, p.Doubled+got.doubled
+	sp, _ := got.spread()
+	s.say("%s: p99 %.0f ms in %d firings, %d lost, %d doubled", v.name(), sp.p99, len(got.late), got.lost, got.doubled)
+	return got, bill(from, to, got.n, s.rest)
 }
 
 // schedule applies the jobs with a cron that first fires soon after, and returns that moment.
@@ -155,13 +165,9 @@ func (s *stage) tally(j jobs, since int64, first, last time.Time, pause time.Dur
 // differs is by how much the first firing's p99 must exceed that of the others to stand apart.
 const differs = 1.3
 
-// put writes the figures. The first firing is left out of them where it differs.
-func (t tallied) put(row *Row, aim *Aim) {
-	moments := make([]int64, 0, len(t.late))
-	for at := range t.late {
-		moments = append(moments, at)
-	}
-	slices.Sort(moments)
+// spread is that of all firings; of all but the first, whose p99 is returned, where that one differs.
+func (t tallied) spread() (sp spread, first float64) {
+	moments := slices.Sorted(maps.Keys(t.late))
 	var all, rest []float64
 	for i, at := range moments {
 		all = append(all, t.late[at]...)
@@ -169,14 +175,17 @@ func (t tallied) put(row *Row, aim *Aim) {
 			rest = append(rest, t.late[at]...)
 		}
 	}
-	told := all
-	if len(moments) > 1 {
-		if first := spreadOf(t.late[moments[0]]); first.p99 > differs*spreadOf(rest).p99 {
-			told = rest
-			row.put("first_p99", first.p99)
+	if len(rest) > 0 {
+		if cold := spreadOf(t.late[moments[0]]); cold.p99 > differs*spreadOf(rest).p99 {
+			return spreadOf(rest), cold.p99
 		}
 	}
-	sp := spreadOf(told)
-	row.put("p50", sp.p50).aim("p99", sp.p99, aim).put("max", sp.max)
-	row.put("firings", float64(len(moments))).put("lost", float64(t.lost)).put("doubled", float64(t.doubled))
+	return spreadOf(all), math.NaN()
+}
+
+// put writes the figures.
+func (t tallied) put(row *Row, aim *Aim) {
+	sp, first := t.spread()
+	row.put("p50", sp.p50).aim("p99", sp.p99, aim).put("max", sp.max).put("first_p99", first)
+	row.put("firings", float64(len(t.late))).put("lost", float64(t.lost)).put("doubled", float64(t.doubled))
 }

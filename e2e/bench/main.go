@@ -70,6 +70,7 @@ func allParts() []part {
 		{"c", "a center with many idle jobs", (*bench).idlePart},
 		{"d", "a and b on the embedded stores", (*bench).embeddedPart},
 		{"e", "single steps", (*bench).stepsPart},
+		{"f", "growth with millions of instances of history", (*bench).growthPart},
 	}
 }
 

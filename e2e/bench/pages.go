@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -30,10 +31,18 @@ type reader struct {
 // Pages asked for in a second, in all.
 const pageRate = 5
 
+// pageName is a page's path for people.
+func pageName(path string) string { return strings.ReplaceAll(path, "%s", "ID") }
+
+// newReader is a reader that knows an instance to look at.
+func (s *stage) newReader() *reader {
+	return &reader{s: s, quit: make(chan struct{}), took: map[string][]float64{}, client: &http.Client{Timeout: 30 * time.Second},
+		instance: fmt.Sprint(s.number("SELECT MAX(id) FROM instance WHERE state = 'success'"))}
+}
+
 // readPages begins to ask for pages, one after the other, until done is called.
 func (s *stage) readPages() *reader {
-	r := &reader{s: s, quit: make(chan struct{}), took: map[string][]float64{}, client: &http.Client{Timeout: 30 * time.Second},
-		instance: fmt.Sprint(s.number("SELECT MAX(id) FROM instance WHERE state = 'success'"))}
+	r := s.newReader()
 	r.wg.Go(func() {
 		tick := time.NewTicker(time.Second / pageRate)
 		defer tick.Stop()
@@ -63,10 +72,7 @@ func (r *reader) ask(page string, at time.Time) {
 
 // get reads one page whole, with the admin's token.
 func (r *reader) get(page string) error {
-	path := page
-	if page == "/instances/%s" {
-		path = fmt.Sprintf(page, r.instance)
-	}
+	path := strings.ReplaceAll(page, "%s", r.instance)
 	req, err := http.NewRequest(http.MethodGet, r.s.center.URL+path, nil)
 	if err != nil {
 		return err
@@ -94,10 +100,7 @@ func (r *reader) done(p *Part, key, title string) spread {
 	t := p.table(key, title, Column{"p50", "p50 ms", 1}, Column{"p95", "p95 ms", 1}, Column{"max", "max ms", 1}, Column{"n", "requests", 0})
 	var all []float64
 	for _, page := range pagePaths() {
-		name := page
-		if page == "/instances/%s" {
-			name = "/instances/ID"
-		}
+		name := pageName(page)
 		sp := spreadOf(r.took[page])
 		all = append(all, r.took[page]...)
 		t.row(name, name).put("p50", sp.p50).put("p95", sp.p95).put("max", sp.max).put("n", float64(sp.n))

@@ -25,11 +25,11 @@ type stage struct {
 // database is the name of the bench's own.
 const database = "ax_bench"
 
-// stores starts MariaDB with an empty database, and Redis.
-func (b *bench) stores() *stage {
+// stores starts MariaDB, with further options, and Redis, and makes an empty database.
+func (b *bench) stores(options ...string) *stage {
 	s := &stage{bench: b, rest: map[string]time.Duration{}}
 	var err error
-	s.mariadb, err = stores.MariaDBWith("", mariadbOptions()...)
+	s.mariadb, err = stores.MariaDBWith("", append(mariadbOptions(), options...)...)
 	b.must(err, "starting MariaDB")
 	b.Cleanup(s.mariadb.Stop)
 	s.redis, err = stores.Redis("")
@@ -40,14 +40,20 @@ func (b *bench) stores() *stage {
 	return s
 }
 
-// create makes the database; the server is private and empty.
-func (s *stage) create() {
+// patient opens the server for statements that may take minutes, with one of its databases ("" for none).
+func (s *stage) patient(name string) *sql.DB {
 	u := strings.TrimPrefix(strings.TrimSuffix(s.mariadb.URL, "/"), "mysql://")
 	account, addr, _ := strings.Cut(u, "@")
-	db, err := sql.Open("mysql", account+"@tcp("+addr+")/")
+	db, err := sql.Open("mysql", account+"@tcp("+addr+")/"+name+"?interpolateParams=true&time_zone=%27%2B00%3A00%27")
 	s.must(err, "opening MariaDB")
+	return db
+}
+
+// create makes the database; the server is private and empty.
+func (s *stage) create() {
+	db := s.patient("")
 	defer func() { _ = db.Close() }()
-	_, err = db.ExecContext(s.ctx, "CREATE DATABASE "+database+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+	_, err := db.ExecContext(s.ctx, "CREATE DATABASE "+database+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
 	s.must(err, "making the database")
 }
 
