@@ -20,6 +20,7 @@ const (
 	loadPause    = 50 * time.Millisecond
 	measureEach  = 2 * time.Second
 	measureAgain = 500 * time.Millisecond
+	gatherMost   = 10 * time.Millisecond
 )
 
 // loop keeps the near future in the wheel and hands due batches to take.
@@ -30,6 +31,8 @@ type loop struct {
 	marks  *marks
 	timers *timers
 	takers int
+	// ahead reads what is needed of the coming triggers; nil = nothing is.
+	ahead  func(ctx context.Context, near []plan.Due)
 	reload bell
 	queue  queue
 
@@ -89,14 +92,16 @@ func (l *loop) load(ctx context.Context) error {
 		if !wait(ctx, loadEach-loadEach/10+rand.N(loadEach/5), l.reload) {
 			return nil
 		}
-		l.loadOnce(ctx)
+		if near := l.loadOnce(ctx); l.ahead != nil {
+			l.ahead(ctx, near)
+		}
 		if !wait(ctx, loadPause, nil) { // many nudges in a row are one reading
 			return nil
 		}
 	}
 }
 
-func (l *loop) loadOnce(ctx context.Context) {
+func (l *loop) loadOnce(ctx context.Context) []plan.Due {
 	rows, err := l.due(ctx, l.clock.now().Add(window), loadMost)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,10 +110,11 @@ func (l *loop) loadOnce(ctx context.Context) {
 			slog.Warn("reading the coming fires failed; trying again", "error", err)
 		}
 		l.trouble = "reading the coming fires failed: " + err.Error()
-		return
+		return nil
 	}
 	l.trouble, l.lastLoad = "", l.clock.own()
 	l.marks.settled(l.timers.sync(rows, len(rows) < loadMost)...)
+	return rows
 }
 
 // wait waits for a moment or the bell; false: ctx has ended.
@@ -137,7 +143,13 @@ func (l *loop) work(ctx context.Context) error {
 			if len(batch) == 0 {
 				break
 			}
+			began := time.Now()
 			l.timers.end(l.take(ctx, batch), l.clock.now().Add(window))
+			if len(batch) < maxBatch {
+				// What a transaction costs hardly grows with its batch: under load the next
+				// waits as long as this one took, so that more comes together.
+				wait(ctx, min(time.Since(began), gatherMost), nil)
+			}
 		}
 	}
 }

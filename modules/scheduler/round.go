@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type round struct {
 	news    []domain.NewInstance
 	notes   []plan.Gap
 	moved   []plan.Trigger
+	known   []known // as they stand when this is committed
 	gone    []domain.ID
 	settled []domain.ID
 	fires   int
@@ -34,31 +36,12 @@ type round struct {
 
 func (r *round) run(ctx context.Context) error {
 	due, err := r.lock(ctx)
-	if err != nil {
-		return err
-	}
-	if len(due) == 0 {
-		return nil
-	}
-	jobs := make([]domain.ID, len(due))
-	oldest := r.now
-	for i, t := range due {
-		jobs[i] = t.JobID
-		if t.Next.Before(oldest) {
-			oldest = t.Next
-		}
-	}
-	spans, broken, err := r.store.Spans(ctx, jobs, oldest)
-	if err != nil {
+	if err != nil || len(due) == 0 {
 		return err
 	}
 	budget := &plan.Budget{Fires: batchFires, Scan: batchScan}
-	for _, t := range due {
-		if err := broken[t.JobID]; err != nil {
-			r.fault[t.ID] = err
-			continue
-		}
-		if err := r.decide(ctx, t, spans[t.JobID], budget); err != nil {
+	for _, k := range due {
+		if err := r.decide(ctx, k, budget); err != nil {
 			return err
 		}
 	}
@@ -67,8 +50,8 @@ func (r *round) run(ctx context.Context) error {
 
 // lock locks the rows and gives those that are due by the database's clock, the least
 // late first, so that a long catch-up does not hold up what is on time.
-func (r *round) lock(ctx context.Context) ([]plan.Trigger, error) {
-	found, broken, err := r.store.LockSkipping(ctx, idsOf(r.asked))
+func (r *round) lock(ctx context.Context) ([]known, error) {
+	vers, err := r.store.LockSkipping(ctx, idsOf(r.asked))
 	if err != nil {
 		return nil, err
 	}
@@ -78,38 +61,63 @@ func (r *round) lock(ctx context.Context) ([]plan.Trigger, error) {
 	if f := r.clock.fault(); f != "" {
 		return nil, domain.Fail(domain.Unavailable, "%s", f)
 	}
-	r.fault = broken
-	rows := make(map[domain.ID]plan.Trigger, len(found))
-	for _, t := range found {
-		rows[t.ID] = t
+	rows, err := r.stand(ctx, vers)
+	if err != nil {
+		return nil, err
 	}
-	var due []plan.Trigger
+	var due []known
 	for _, d := range r.asked {
-		t, ok := rows[d.ID]
+		k, ok := rows[d.ID]
+		_, locked := vers[d.ID]
 		switch {
-		case broken[d.ID] != nil:
-		case !ok:
+		case r.fault[d.ID] != nil:
+		case !locked || !ok:
 			r.absent = append(r.absent, d)
-		case t.Next.IsZero() || t.Next.After(r.now):
-			if t.Next.Equal(d.Next) {
+		case k.Next.IsZero() || k.Next.After(r.now):
+			if k.Next.Equal(d.Next) {
 				r.early = append(r.early, d)
 			}
 			r.settled = append(r.settled, d.ID)
-			r.looks = append(r.looks, look{due: dueOf(t)})
+			r.looks = append(r.looks, look{due: dueOf(k.Trigger)})
+			r.known = append(r.known, k)
 		default:
-			due = append(due, t)
+			due = append(due, k)
 		}
 	}
-	slices.SortFunc(due, func(a, b plan.Trigger) int { return cmp.Or(b.Next.Compare(a.Next), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(due, func(a, b known) int { return cmp.Or(b.Next.Compare(a.Next), cmp.Compare(a.ID, b.ID)) })
 	return due, nil
+}
+
+// stand is how the locked rows stand: as remembered where the ver is the same, else as
+// read now. One that can't be read is a fault of its own.
+func (r *round) stand(ctx context.Context, vers map[domain.ID]int64) (map[domain.ID]known, error) {
+	rows := r.memo.take(idsOf(r.asked))
+	var strangers []domain.ID
+	for id, ver := range vers {
+		if rows[id].Ver != ver {
+			strangers = append(strangers, id)
+		}
+	}
+	if len(strangers) == 0 {
+		return rows, nil
+	}
+	slices.Sort(strangers)
+	read, broken, err := r.read(ctx, strangers)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(rows, read)
+	maps.Copy(r.fault, broken)
+	return rows, nil
 }
 
 func dueOf(t plan.Trigger) plan.Due { return plan.Due{ID: t.ID, Next: t.Next, Ver: t.Ver} }
 
 // decide settles one trigger in memory. A fault that is the trigger's own is noted and
 // leaves it as it is; an error is the transaction's.
-func (r *round) decide(ctx context.Context, t plan.Trigger, spans []plan.Span, budget *plan.Budget) error {
-	d, err := plan.Decide(t, spans, r.now, budget)
+func (r *round) decide(ctx context.Context, k known, budget *plan.Budget) error {
+	t := k.Trigger
+	d, err := plan.Decide(t, k.spans, r.now, budget)
 	if err != nil {
 		r.fault[t.ID] = err
 		return nil
@@ -141,6 +149,7 @@ func (r *round) decide(ctx context.Context, t plan.Trigger, spans []plan.Span, b
 		r.gone = append(r.gone, t.ID)
 	} else {
 		r.moved = append(r.moved, t)
+		r.known = append(r.known, k.later(t, t.Next))
 	}
 	r.settled = append(r.settled, t.ID)
 	t.Ver++

@@ -39,6 +39,7 @@ func New(s Scheduler) *Scheduler {
 	t := &taker{store: s.Store, ids: s.IDs, specs: s.Specs, maker: s.Maker, fired: s.Fired,
 		fast: &fast{path: s.Fast, clock: s.Clock}, clock: clock, marks: marks}
 	s.loop = newLoop(s.Store.Due, t.take, clock, marks, s.Takers)
+	s.loop.ahead = t.prepare
 	return &s
 }
 

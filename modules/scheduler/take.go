@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -28,6 +29,7 @@ type taker struct {
 	fast  *fast
 	clock *dbClock
 	marks *marks
+	memo  memo
 }
 
 // take goes through a batch that the wheel gave out and says when to look at each
@@ -160,6 +162,7 @@ func (t *taker) guard(ctx context.Context, batch []plan.Due, careful bool) (*rou
 func (t *taker) after(ctx context.Context, r *round) []look {
 	now := t.clock.now()
 	out := r.looks
+	t.memo.put(slices.DeleteFunc(r.known, func(k known) bool { return k.Next.IsZero() || k.Next.After(now.Add(window)) }))
 	t.marks.settled(r.settled...)
 	t.marks.add(func(s *Status) {
 		s.Takes++

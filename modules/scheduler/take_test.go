@@ -20,7 +20,7 @@ func (b *bed) holdRow(id domain.ID) (letGo func()) {
 	free := make(chan struct{})
 	go func() {
 		done <- b.db.Tx(context.Background(), func(ctx context.Context) error {
-			_, _, err := b.st.LockSkipping(ctx, []domain.ID{id})
+			_, err := b.st.LockSkipping(ctx, []domain.ID{id})
 			close(held)
 			<-free
 			return err

@@ -72,13 +72,29 @@ func (s *Store) LockOf(ctx context.Context, job domain.ID) (plan.Trigger, error)
 }
 
 // LockSkipping locks the triggers by primary key in order, passing over those that
-// somebody else holds, and returns them as they now stand. One that can't be read is
-// reported in broken and left alone.
-func (s *Store) LockSkipping(ctx context.Context, ids []domain.ID) (found []plan.Trigger, broken map[domain.ID]error, err error) {
-	broken = map[domain.ID]error{}
+// somebody else holds, and returns their vers.
+func (s *Store) LockSkipping(ctx context.Context, ids []domain.ID) (map[domain.ID]int64, error) {
+	vers := make(map[domain.ID]int64, len(ids))
 	for part := range slices.Chunk(slices.Sorted(slices.Values(ids)), chunk) {
+		err := s.db.Each(ctx, func(scan func(...any) error) error {
+			var id, ver int64
+			err := scan(&id, &ver)
+			vers[domain.ID(id)] = ver
+			return err
+		}, "SELECT id, ver FROM `trigger` WHERE id IN ? ORDER BY id"+s.db.ForUpdateSkipLocked(), ints(part))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return vers, nil
+}
+
+// Read reads triggers. One that can't be read is reported in broken.
+func (s *Store) Read(ctx context.Context, ids []domain.ID) (found []plan.Trigger, broken map[domain.ID]error, err error) {
+	broken = map[domain.ID]error{}
+	for part := range slices.Chunk(ids, chunk) {
 		var rows []triggerRow
-		if err := s.db.Scan(ctx, &rows, "SELECT * FROM `trigger` WHERE id IN ? ORDER BY id"+s.db.ForUpdateSkipLocked(), ints(part)); err != nil {
+		if err := s.db.Scan(ctx, &rows, "SELECT * FROM `trigger` WHERE id IN ?", ints(part)); err != nil {
 			return nil, nil, err
 		}
 		for _, r := range rows {
