@@ -68,7 +68,7 @@ func (b *bench) embeddedPart() *Part {
 		Measured: fmt.Sprintf("As in a and b, with `--mode=all` on SQLite and the Redis inside the process: one process, whose processor time stands under center. %d noop jobs with `every: 1s` for the sustained rate, while pages are asked for, %d a second.", rate, pageRate)}
 	t := p.table("lateness", "due in the same second", latenessColumns()...)
 	for _, n := range []int{100, 1000} {
-		s.fire(p, t, salvo{"noop", n, 3, 5 * time.Second, 40 * time.Second, nil})
+		s.fire(p, t, salvo{"noop", n, 3, 5 * time.Second, nil})
 	}
 	s.flood(p, flood{rate: rate, warm: 5 * time.Second, window: pick(b.options, 20*time.Second, 10*time.Second)})
 	return p

@@ -45,7 +45,7 @@ func (s *stage) flood(p *Part, f flood) float64 {
 	pages.done(p, "pages", "pages meanwhile")
 	s.say("the window is over; %d instances have not ended", after.unended)
 
-	seconds := to.at.Sub(from.at).Seconds()
+	seconds := after.at.Sub(before.at).Seconds()
 	n := after.ended - before.ended
 	rate := float64(n) / seconds
 	taken := float64(after.all-before.all) / seconds
@@ -62,10 +62,13 @@ func sustainedColumns() []Column {
 }
 
 // standing is how many instances there are, in one view of the tables.
-type standing struct{ all, ended, unended int }
+type standing struct {
+	at                  time.Time
+	all, ended, unended int
+}
 
 func (s *stage) standing(since int64) standing {
-	var out standing
+	out := standing{at: time.Now()}
 	s.each(func(scan func(...any)) {
 		var state string
 		var n int
