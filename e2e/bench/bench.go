@@ -79,6 +79,9 @@ func (b *bench) say(format string, args ...any) {
 
 // must ends the part when something went wrong.
 func (b *bench) must(err error, doing string) {
+	if err != nil && b.ctx.Err() != nil {
+		b.interrupted()
+	}
 	if err != nil {
 		b.Fatalf("%s: %v", doing, err)
 	}
@@ -91,8 +94,14 @@ func (b *bench) wait(until time.Time) {
 	select {
 	case <-t.C:
 	case <-b.ctx.Done():
-		b.Fatalf("interrupted")
+		b.interrupted()
 	}
+}
+
+// interrupted ends the part for ^C, which is no failure that logs would explain.
+func (b *bench) interrupted() {
+	b.why = append(b.why, "interrupted")
+	panic(failure{})
 }
 
 // pause is wait for a while.

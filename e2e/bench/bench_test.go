@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -228,5 +229,32 @@ func TestTheFirstFiringStandsApartWhereItDiffers(t *testing.T) {
 	even.put(row, nil)
 	if _, apart := row.Figures["first_p99"]; apart || row.Figures["max"].Value != 130 || row.Figures["firings"].Value != 3 {
 		t.Errorf("got %+v", row.Figures)
+	}
+}
+
+func TestAPartThatFailsTakesDownWhatItStarted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var order []string
+	b := &bench{ctx: ctx}
+	out, err := b.part(part{"x", "fails", func(b *bench) *Part {
+		b.Cleanup(func() { order = append(order, "first") })
+		b.Cleanup(func() { order = append(order, "last") })
+		b.Fatalf("no %s", "luck")
+		return &Part{}
+	}})
+	if out != nil || err == nil || err.Error() != "no luck" || strings.Join(order, " ") != "last first" {
+		t.Errorf("got %v, %v, clean-ups %q", out, err, order)
+	}
+	cancel()
+	b = &bench{ctx: ctx}
+	if _, err := b.part(part{"x", "is interrupted", func(b *bench) *Part { b.pause(time.Hour); return &Part{} }}); err == nil || err.Error() != "interrupted" || b.Failed() {
+		t.Errorf("got %v, failed %v", err, b.Failed())
+	}
+	b = &bench{ctx: t.Context()}
+	if out, err := b.part(part{"x", "measures, and leaves something behind", func(b *bench) *Part {
+		b.Cleanup(func() { b.Errorf("left behind") })
+		return &Part{}
+	}}); out == nil || out.Key != "x" || err == nil {
+		t.Errorf("what was measured is lost: %v, %v", out, err)
 	}
 }

@@ -22,7 +22,7 @@ func (b *bench) idlePart() *Part {
 			aims = [3]*Aim{atMost(3000), atMost(200), atMost(3)}
 		}
 		row.aim("ready", s.starts(pick(s.options, 3, 1)), aims[0])
-		s.pause(3 * time.Second) // the start's own work is over by then
+		s.pause(2 * time.Second) // the start's own work is over by then
 		from := s.read()
 		s.pause(pick(s.options, 10*time.Second, 5*time.Second))
 		to := s.read()

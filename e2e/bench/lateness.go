@@ -25,14 +25,14 @@ func (v salvo) name() string { return fmt.Sprintf("%s × %s", number(float64(v.n
 func (o options) salvos() []salvo {
 	s := func(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
 	all := []salvo{
-		{"noop", 100, 3, s(4), atMost(50)},
+		{"noop", 100, 3, s(3), atMost(50)},
 		{"noop", 1000, 3, s(4), atMost(150)},
-		{"noop", 10_000, 3, s(10), atMost(1500)},
-		{"shell", 100, 3, s(4), nil},
-		{"shell", 1000, 3, s(6), nil},
+		{"noop", 10_000, 3, s(6), atMost(1500)},
+		{"shell", 100, 3, s(3), nil},
+		{"shell", 1000, 3, s(5), nil},
 	}
 	if !o.quick {
-		all = append(all, salvo{"shell", 10_000, 1, s(60), nil})
+		all = append(all, salvo{"shell", 10_000, 1, s(20), nil})
 	}
 	return all
 }
@@ -113,7 +113,7 @@ func (s *stage) schedule(j *jobs, v salvo) time.Time {
 }
 
 // applyCost is roughly what applying one job takes.
-const applyCost = 2 * time.Millisecond
+const applyCost = 3 * time.Millisecond
 
 // tallied is what the tables say about the firings of some jobs.
 type tallied struct {

@@ -46,7 +46,7 @@ func machine() Machine {
 			"MariaDB: innodb_flush_log_at_trx_commit=2, no binary log, performance_schema off, " + strings.Join(mariadbOptions(), " "),
 			"Redis: nothing kept on disk",
 			"center and worker: default settings; one worker",
-			"µs: processor time for one instance, less what the process takes when idle; row writes: rows that InnoDB was asked to write for one",
+			"µs: processor time for one instance, less what the process takes when idle (one that polls less under load may show less than 0); row writes: rows that InnoDB was asked to write for one",
 		},
 	}
 }

@@ -179,11 +179,13 @@ func runParts(ctx context.Context, o options, parts []part) (Result, error) {
 	var out Result
 	for _, p := range parts {
 		got, err := (&bench{options: o, ctx: ctx, began: time.Now()}).part(p)
+		if got != nil {
+			out.Parts = append(out.Parts, got)
+			fmt.Print(got.Text())
+		}
 		if err != nil {
 			return out, fmt.Errorf("part %s: %w", p.key, err)
 		}
-		out.Parts = append(out.Parts, got)
-		fmt.Print(got.Text())
 	}
 	return out, nil
 }

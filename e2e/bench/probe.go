@@ -141,7 +141,7 @@ func (s *stage) roundTrips(p *Part) {
 		case <-time.After(15 * time.Second):
 			s.Fatalf("run %d by hand was not confirmed within 15 s\n%s", i, s.center.Tail(20))
 		case <-s.ctx.Done():
-			s.Fatalf("interrupted")
+			s.interrupted()
 		}
 	}
 	s.must(w.link.Leave(s.ctx, w.name, w.uid, w.boot), "taking the probe off the registry")
