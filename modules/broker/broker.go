@@ -43,6 +43,7 @@ type Broker struct {
 	// rows finds the rest.
 	wheel   *wheel.Wheel[domain.ID]
 	figures figures
+	desk    *desk
 
 	// Of the assigning loop alone.
 	chance     *rand.Rand
@@ -64,6 +65,7 @@ func (b bell) ring() {
 // New gives the broker its memory; call it once, with the fields set, before it is used.
 func New(b *Broker) *Broker {
 	b.mem = newMemory()
+	b.desk = newDesk()
 	b.ready, b.kills, b.wakes = make(bell, 1), make(bell, 1), make(bell, 1)
 	b.wheel = wheel.New[domain.ID](time.Now())
 	b.chance = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
@@ -111,6 +113,7 @@ func (b *Broker) Nudge(n protocol.Nudge) {
 // carries the fence of the epoch.
 func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	b.epoch, b.places, b.mute = epoch, map[domain.Lane]place{}, time.Time{}
+	b.desk.clear()
 	b.active.Store(true)
 	defer b.active.Store(false)
 	if err := b.load(ctx); err != nil {
@@ -119,6 +122,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	slog.Info("broker took over", "epoch", epoch, "in_flight", b.Stats().InFlight)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.readUplink(ctx) })
+	g.Go(func() error { return b.book(ctx) })
 	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
 	g.Go(func() error { return b.loop(ctx, "kill", poll, b.kills, b.tellKills) })
 	g.Go(func() error { return b.loop(ctx, "sweep", poll, b.wakes, b.sweep) })

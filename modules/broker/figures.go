@@ -13,7 +13,7 @@ import (
 type figures struct {
 	dispatched, unsent, granted, denied atomic.Int64
 	withdrawn, lost, reports, kills     atomic.Int64
-	lag                                 atomic.Int64 // of the uplink batch applied last
+	lag, bookLag                        atomic.Int64 // of the claims answered last, and of the starts and outcomes
 
 	mu    sync.Mutex
 	ready map[domain.Lane]int
@@ -69,7 +69,7 @@ func (b *Broker) Stats() Stats {
 	if !s.Active {
 		return s
 	}
-	s.UplinkLag = time.Duration(f.lag.Load())
+	s.UplinkLag = time.Duration(max(f.lag.Load(), f.bookLag.Load()))
 	s.Ready, s.ReadyMore = f.backlog()
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()

@@ -3,15 +3,17 @@ package broker
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
 
-// readUplink applies what workers say, batch by batch, in the order of its
-// coming. A batch that cannot be committed is tried again until it is, for what
-// it carries must not be lost; its entries are removed only then.
+// readUplink hears what workers say, batch by batch, in the order of its coming:
+// what was handed back and claims are dealt with at once, starts and outcomes go to
+// the desk in the same order, after the claims that they follow. An entry is removed
+// when all of it is committed; what can't be is tried again until it is.
 func (b *Broker) readUplink(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := b.Mono()
@@ -24,7 +26,12 @@ func (b *Broker) readUplink(ctx context.Context) error {
 			continue
 		}
 		handling := b.Mono()
-		if !b.settle(ctx, letters) {
+		if !b.settle(ctx, letters, b.answer, &b.figures.lag) {
+			return nil
+		}
+		done, said := sortLetters(letters)
+		b.remove(ctx, done)
+		if !b.desk.put(ctx, said) {
 			return nil
 		}
 		if len(letters) < mailBatch {
@@ -46,15 +53,27 @@ const (
 	maxPause   = 2 * time.Second
 )
 
-// settle applies one batch until it is committed, then removes it; false means that
-// ctx ended before.
-func (b *Broker) settle(ctx context.Context, letters []Letter) bool {
+// sortLetters parts entries that are dealt with from those that say a start or an
+// outcome.
+func sortLetters(letters []Letter) (done []string, said []Letter) {
+	for _, l := range letters {
+		if len(l.Said.Started) > 0 || len(l.Said.Reports) > 0 {
+			said = append(said, l)
+		} else {
+			done = append(done, l.ID)
+		}
+	}
+	return done, said
+}
+
+// settle carries a batch out until it is committed; false means that ctx ended before.
+func (b *Broker) settle(ctx context.Context, letters []Letter, do func(context.Context, []Letter) error, lag *atomic.Int64) bool {
 	if len(letters) == 0 {
-		b.figures.lag.Store(0)
+		lag.Store(0)
 		return ctx.Err() == nil
 	}
 	for wait := retryPause; ; wait = min(wait*2, maxPause) {
-		err := b.handle(ctx, letters)
+		err := do(ctx, letters)
 		if ctx.Err() != nil {
 			return false
 		}
@@ -67,16 +86,18 @@ func (b *Broker) settle(ctx context.Context, letters []Letter) bool {
 		}
 	}
 	if at := letters[0].At; !at.IsZero() {
-		b.figures.lag.Store(int64(max(time.Since(at), 0)))
+		lag.Store(int64(max(time.Since(at), 0)))
 	}
-	ids := make([]string, len(letters))
-	for i, l := range letters {
-		ids[i] = l.ID
+	return true
+}
+
+func (b *Broker) remove(ctx context.Context, ids []string) {
+	if len(ids) == 0 {
+		return
 	}
 	if err := b.Mail.Remove(ctx, ids); err != nil {
 		slog.Warn("uplink entries could not be removed; they are harmless when they come again", "error", err)
 	}
-	return true
 }
 
 // deafAfter is how long the uplink may stay unread before the clocks of acks begin
@@ -93,9 +114,9 @@ func (b *Broker) heardAll(at time.Time) {
 	b.mem.heard = at
 }
 
-// handle applies one batch: what was handed back first, since nothing of it may be
-// granted any more; then claims, since a report follows its claim; then the rest.
-func (b *Broker) handle(ctx context.Context, letters []Letter) error {
+// answer deals with what was handed back, since nothing of it may be granted any
+// more, and then with claims.
+func (b *Broker) answer(ctx context.Context, letters []Letter) error {
 	for _, l := range letters {
 		if r := l.Said.Refuse; r != nil {
 			if err := b.refused(ctx, l.Said, *r); err != nil {
@@ -107,56 +128,17 @@ func (b *Broker) handle(ctx context.Context, letters []Letter) error {
 	if err != nil {
 		return err
 	}
-	confirms, err := b.reports(ctx, letters)
-	if err != nil {
-		return err
-	}
-	if out = append(out, confirms...); len(out) == 0 {
-		return nil
+	b.post(ctx, out)
+	return nil
+}
+
+func (b *Broker) post(ctx context.Context, out []Outgoing) {
+	if len(out) == 0 {
+		return
 	}
 	if err := b.Mail.Post(ctx, out); err != nil {
 		slog.Warn("answers could not be posted; workers ask again", "error", err)
 	}
-	if len(confirms) > 0 {
-		b.ready.ring() // there is room again
-	}
-	return nil
-}
-
-// reports applies starts and outcomes, and says what may be confirmed.
-func (b *Broker) reports(ctx context.Context, letters []Letter) ([]Outgoing, error) {
-	var said []protocol.Uplink
-	var order []domain.Boot
-	confirm := map[domain.Boot][]int64{}
-	for _, l := range letters {
-		u := l.Said
-		if len(u.Started) == 0 && len(u.Reports) == 0 {
-			continue
-		}
-		said = append(said, u)
-		at := domain.Boot{Name: u.Worker, Boot: u.Boot}
-		if confirm[at] == nil && len(u.Reports) > 0 {
-			order = append(order, at)
-		}
-		for _, r := range u.Reports {
-			confirm[at] = append(confirm[at], r.Attempt)
-			if r.Outcome == protocol.OutcomeRefused {
-				b.shut(at)
-			}
-		}
-	}
-	if len(said) == 0 {
-		return nil, nil
-	}
-	if err := b.Judge.Apply(ctx, said); err != nil {
-		return nil, err
-	}
-	var out []Outgoing
-	for _, at := range order {
-		b.figures.reports.Add(int64(len(confirm[at])))
-		out = append(out, Outgoing{at.Name, at.Boot, protocol.Downlink{Confirm: confirm[at]}})
-	}
-	return out, nil
 }
 
 // claims grants all claims of the batch in one transaction and answers each.
@@ -194,6 +176,10 @@ func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, erro
 		}
 	}
 	b.granted(tasks)
+	if len(out) > 0 {
+		b.ready.ring() // what takes no thread has room again
+		b.desk.claimed.Store(b.Mono().UnixNano())
+	}
 	return out, nil
 }
 

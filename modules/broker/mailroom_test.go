@@ -26,6 +26,7 @@ func TestABatchIsTriedUntilItIsCommittedAndRemovedOnlyThen(t *testing.T) {
 		w.mu.Unlock()
 		w.write(report("w", attempt, domain.OutcomeSuccess))
 		go func() { _ = w.b.readUplink(ctx) }()
+		go func() { _ = w.b.book(ctx) }()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		w.mu.Lock()
@@ -50,10 +51,13 @@ func TestATermThatEndsLeavesItsBatchToTheNext(t *testing.T) {
 		w.away = errDatabase
 		w.write(report("w", 1, domain.OutcomeSuccess))
 		ended := make(chan struct{})
+		booked := make(chan struct{})
 		go func() { _ = w.b.readUplink(ctx); close(ended) }()
+		go func() { _ = w.b.book(ctx); close(booked) }()
 		time.Sleep(time.Second)
 		stop()
 		<-ended
+		<-booked
 		if len(w.removed) > 0 {
 			t.Fatal("what was not applied was removed")
 		}

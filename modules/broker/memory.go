@@ -314,6 +314,9 @@ func (m *memory) grant(attempt domain.ID, now time.Time) (time.Duration, bool) {
 	}
 	if t := m.target(f.target, f.boot); t != nil {
 		t.unacked--
+		if f.light {
+			t.light--
+		}
 		t.trust()
 	}
 	f.granted, f.grantedAt = true, now

@@ -18,7 +18,7 @@ const (
 type target struct {
 	domain.Worker
 	live    map[domain.Lane]int // sent − ended, of what takes a thread
-	light   int                 // sent − ended, of what takes none
+	light   int                 // sent and not claimed, of what takes none: once granted it is as good as done
 	unacked int                 // of these, sent and not claimed
 	rtt     time.Duration       // from sending to claim, smoothed
 	suspect time.Time           // until then others are preferred: it did not acknowledge, or refused
@@ -28,13 +28,14 @@ type target struct {
 
 // add counts a flight in (1) or out (−1).
 func (t *target) add(f *flight, n int) {
-	if f.light {
-		t.light += n
-	} else {
+	if !f.light {
 		t.live[f.lane] += n
 	}
 	if !f.granted {
 		t.unacked += n
+		if f.light {
+			t.light += n
+		}
 	}
 }
 

@@ -174,8 +174,10 @@ func (w *world) hear(said ...protocol.Uplink) []Outgoing {
 		letters[i] = Letter{ID: fmt.Sprint(i), Said: u}
 	}
 	before := len(w.posted)
-	if err := w.b.handle(w.t.Context(), letters); err != nil {
-		w.t.Fatal(err)
+	for _, do := range []func(context.Context, []Letter) error{w.b.answer, w.b.apply} {
+		if err := do(w.t.Context(), letters); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 	return w.posted[before:]
 }

@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -75,18 +74,19 @@ func (s *Store) Set(ctx context.Context, ds []domain.InstanceDep, state domain.D
 
 // WaitingFor reads the rows that wait for one of the (job, biz_date) pairs.
 func (s *Store) WaitingFor(ctx context.Context, pairs [][2]any) ([]domain.InstanceDep, error) {
+	byDate := map[any][]any{} // nearly always one
+	for _, p := range pairs {
+		byDate[p[1]] = append(byDate[p[1]], p[0])
+	}
 	var out []domain.InstanceDep
-	for part := range slices.Chunk(pairs, 200) {
-		args := make([]any, 0, 2*len(part))
-		for _, p := range part {
-			args = append(args, p[0], p[1])
+	for date, jobs := range byDate {
+		for part := range slices.Chunk(jobs, 500) {
+			var rows []row
+			if err := s.db.Scan(ctx, &rows, "SELECT * FROM dep WHERE state = 'waiting' AND biz_date = ? AND upstream_job_id IN ? ORDER BY instance_id", date, part); err != nil {
+				return nil, err
+			}
+			out = append(out, deps(rows)...)
 		}
-		var rows []row
-		where := strings.TrimSuffix(strings.Repeat("(upstream_job_id = ? AND biz_date = ?) OR ", len(part)), " OR ")
-		if err := s.db.Scan(ctx, &rows, "SELECT * FROM dep WHERE state = 'waiting' AND ("+where+") ORDER BY instance_id", args...); err != nil {
-			return nil, err
-		}
-		out = append(out, deps(rows)...)
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/dbx"
@@ -71,11 +72,11 @@ func (s *Store) InsertAttempts(ctx context.Context, as []domain.Attempt) error {
 	if len(as) == 0 {
 		return nil
 	}
-	rows := make([]attemptRow, len(as))
+	rows := make([][]any, len(as))
 	for i, a := range as {
-		rows[i] = toAttemptRow(a)
+		rows[i] = toAttemptRow(a).values()
 	}
-	return s.db.Insert(ctx, &rows)
+	return s.db.InsertRows(ctx, "attempt", attemptNames, rows)
 }
 
 // Attempts reads attempts by id, without a lock of their own: whoever moves one
@@ -101,6 +102,22 @@ func (s *Store) Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]do
 // attemptColumns are those of an attempt in the order of dest.
 const attemptColumns = "id, project_id, instance_id, run_id, shard, ordinal, state, target, boot, lane, message_id, nonce, dispatched_at, acked_at, granted_at, " +
 	"started_at, finished_at, timeout_ms, kill_at, exit_code, outcome, message, result, late, log_lines"
+
+var attemptNames = strings.Split(attemptColumns, ", ")
+
+// values are those of attemptColumns.
+func (r attemptRow) values() []any {
+	return []any{r.ID, r.ProjectID, r.InstanceID, r.RunID, r.Shard, r.Ordinal, r.State, r.Target, r.Boot, r.Lane, r.MessageID, r.Nonce,
+		r.DispatchedAt, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.TimeoutMs, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
+}
+
+// exitCode is a value that two rows can be compared by; nil: none.
+func (r attemptRow) exitCode() any {
+	if r.ExitCode == nil {
+		return nil
+	}
+	return *r.ExitCode
+}
 
 func (r *attemptRow) dest() []any {
 	return []any{&r.ID, &r.ProjectID, &r.InstanceID, &r.RunID, &r.Shard, &r.Ordinal, &r.State, &r.Target, &r.Boot, &r.Lane, &r.MessageID, &r.Nonce,
@@ -158,11 +175,7 @@ func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) er
 // attemptValues are the id and the values of attemptCols.
 func attemptValues(a domain.Attempt) []any {
 	r := toAttemptRow(a)
-	var code any
-	if r.ExitCode != nil {
-		code = *r.ExitCode
-	}
-	return []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, code, r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
+	return []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
 }
 
 // GrantAttempts is the compare-and-set sent → granted.

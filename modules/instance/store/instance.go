@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -18,17 +19,14 @@ func (s *Store) Insert(ctx context.Context, ins []domain.Instance) error {
 	if len(ins) == 0 {
 		return nil
 	}
-	rows := make([]instanceRow, len(ins))
-	for i, in := range ins {
-		rows[i] = toRow(in)
-	}
-	slices.SortFunc(rows, func(a, b instanceRow) int {
-		if a.JobID != b.JobID {
-			return int(min(max(a.JobID-b.JobID, -1), 1))
-		}
-		return int(min(max(a.ExpectedAt-b.ExpectedAt, -1), 1))
+	sorted := slices.SortedFunc(slices.Values(ins), func(a, b domain.Instance) int {
+		return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.Expected.Compare(b.Expected))
 	})
-	if err := s.db.Insert(ctx, &rows); err != nil {
+	rows := make([][]any, len(sorted))
+	for i, in := range sorted {
+		rows[i] = toRow(in).values()
+	}
+	if err := s.db.InsertRows(ctx, "instance", columnNames, rows); err != nil {
 		return err
 	}
 	return s.noteDays(ctx, ins)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/dbx"
@@ -137,6 +138,15 @@ func (r instanceRow) instance() domain.Instance {
 const columns = "id, project_id, job_id, job_name, fire_key, trigger_kind, biz_date, expected_at, state, label, ver, run_id, run_no, trace_id, version, params, " +
 	"retries_used, lost_count, attempts, requested_by, reason, lane, deps_left, queue_rank, met_at, ready_at, wake_at, created_at, started_at, finished_at, " +
 	"attempt_id, message, cancelled_by_instance, cancelled_by_run"
+
+var columnNames = strings.Split(columns, ", ")
+
+// values are those of columns.
+func (r instanceRow) values() []any {
+	return []any{r.ID, r.ProjectID, r.JobID, r.JobName, r.FireKey, r.TriggerKind, r.BizDate, r.ExpectedAt, r.State, r.Label, r.Ver, r.RunID, r.RunNo,
+		r.TraceID, r.Version, r.Params, r.RetriesUsed, r.LostCount, r.Attempts, r.RequestedBy, r.Reason, r.Lane, r.DepsLeft, r.QueueRank, r.MetAt,
+		r.ReadyAt, r.WakeAt, r.CreatedAt, r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun}
+}
 
 func (r *instanceRow) dest() []any {
 	return []any{&r.ID, &r.ProjectID, &r.JobID, &r.JobName, &r.FireKey, &r.TriggerKind, &r.BizDate, &r.ExpectedAt, &r.State, &r.Label, &r.Ver, &r.RunID, &r.RunNo,

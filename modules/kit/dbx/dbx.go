@@ -219,6 +219,24 @@ func (db *DB) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return n, err
 }
 
+// execPlain is Exec of a text whose every argument is one value: it goes to the driver
+// as it is.
+func (db *DB) execPlain(ctx context.Context, query string, args []any) (int64, error) {
+	var n int64
+	err := db.alone(ctx, func(ctx context.Context) error {
+		r, err := db.Q(ctx).Statement.ConnPool.ExecContext(ctx, query, args...)
+		if err != nil {
+			if t, ok := db.g.Dialector.(gorm.ErrorTranslator); ok {
+				err = t.Translate(err)
+			}
+			return err
+		}
+		n, err = r.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
 // alone runs one write: in the transaction of ctx, else in a fenced one of its
 // own when ctx carries a fence, else by itself under SQLite's write lock.
 func (db *DB) alone(ctx context.Context, run func(ctx context.Context) error) error {

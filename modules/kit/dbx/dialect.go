@@ -48,29 +48,32 @@ func (db *DB) InsertNew(ctx context.Context, rows any) (int64, error) {
 // maxRows bounds one statement.
 const maxRows = 256
 
+// InsertRows inserts rows of a table, whose values come in the order of the columns.
+// It is Insert without reflection, for what is written thousands of times a second.
+func (db *DB) InsertRows(ctx context.Context, table string, cols []string, rows [][]any) error {
+	return db.insert(ctx, table, cols, "", rows)
+}
+
 // Upsert inserts rows of a table; where the key is there already it runs set
 // instead, in which NEW(col) names the value that would have been inserted.
 // Columns and rows are given in the same order.
 func (db *DB) Upsert(ctx context.Context, table string, key, cols []string, set string, rows [][]any) error {
+	if db.dialect == SQLite {
+		return db.insert(ctx, table, cols, fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s", strings.Join(key, ", "), newValue(set, "excluded.", "")), rows)
+	}
+	return db.insert(ctx, table, cols, " ON DUPLICATE KEY UPDATE "+newValue(set, "VALUES(", ")"), rows)
+}
+
+func (db *DB) insert(ctx context.Context, table string, cols []string, onKey string, rows [][]any) error {
+	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(cols)), ", ") + ")"
 	for start := 0; start < len(rows); start += maxRows {
 		part := rows[start:min(start+maxRows, len(rows))]
-		var b strings.Builder
-		fmt.Fprintf(&b, "INSERT INTO `%s` (%s) VALUES ", table, strings.Join(cols, ", "))
 		args := make([]any, 0, len(part)*len(cols))
-		one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(cols)), ", ") + ")"
-		for i, r := range part {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(one)
+		for _, r := range part {
 			args = append(args, r...)
 		}
-		if db.dialect == SQLite {
-			fmt.Fprintf(&b, " ON CONFLICT (%s) DO UPDATE SET %s", strings.Join(key, ", "), newValue(set, "excluded.", ""))
-		} else {
-			fmt.Fprintf(&b, " ON DUPLICATE KEY UPDATE %s", newValue(set, "VALUES(", ")"))
-		}
-		if _, err := db.Exec(ctx, b.String(), args...); err != nil {
+		values := one + strings.Repeat(", "+one, len(part)-1)
+		if _, err := db.execPlain(ctx, fmt.Sprintf("INSERT INTO `%s` (%s) VALUES %s%s", table, strings.Join(cols, ", "), values, onKey), args); err != nil {
 			return err
 		}
 	}

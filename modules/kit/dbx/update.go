@@ -60,7 +60,7 @@ func (db *DB) UpdateRows(ctx context.Context, u Update) (int64, error) {
 	var total int64
 	for start := 0; start < len(u.Rows); start += updateSize {
 		query, args := u.statement(u.Rows[start:min(start+updateSize, len(u.Rows))])
-		n, err := db.Exec(ctx, query, args...)
+		n, err := db.execPlain(ctx, query, args)
 		if err != nil {
 			return total, err
 		}
