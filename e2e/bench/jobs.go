@@ -9,7 +9,8 @@ import (
 // jobs are n alike, by name PREFIX_00000 and on.
 type jobs struct {
 	prefix   string
-	kind     string // noop or shell
+	kind     string // noop, shell (does nothing) or nap (a shell task of 50 ms)
+	lane     string // empty: default
 	schedule string // a line of the job file, or several
 	other    string // that of every second job; empty: the same
 	more     string // further lines
@@ -18,8 +19,11 @@ type jobs struct {
 
 // execOf is the part of a job file that says what is done.
 func execOf(kind string) string {
-	if kind == "shell" {
+	switch kind {
+	case "shell":
 		return "exec: {type: shell, command: \"true\"}"
+	case "nap":
+		return "exec: {type: shell, command: \"sleep 0.05\"}"
 	}
 	return "exec: {type: noop}"
 }
@@ -33,12 +37,27 @@ func (j jobs) yaml(from, to int) string {
 		if i%2 == 1 && j.other != "" {
 			schedule = j.other
 		}
+		if j.lane != "" {
+			schedule += "\npriority: " + j.lane
+		}
 		for line := range strings.Lines(schedule + "\n" + j.more + execOf(j.kind)) {
 			doc += "  " + strings.TrimRight(line, "\n") + "\n"
 		}
 		docs = append(docs, doc)
 	}
 	return strings.Join(docs, "---\n")
+}
+
+// name is what the jobs do, for people.
+func (j jobs) name() string {
+	text := j.kind
+	if j.kind == "nap" {
+		text = "shell tasks of 50 ms"
+	}
+	if j.lane != "" {
+		text += " of lane " + j.lane
+	}
+	return text
 }
 
 // like is the pattern of the jobs' names.
