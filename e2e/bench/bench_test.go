@@ -6,9 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/axsched/ax/modules/scheduler/cron"
 )
 
 func TestPercentileIsAValueThatWasMeasured(t *testing.T) {
@@ -213,6 +216,66 @@ func TestJobFilesNameEachJobOnce(t *testing.T) {
 	}
 	if strings.Count(text, "---\n") != 1 {
 		t.Errorf("two documents expected:\n%s", text)
+	}
+}
+
+func TestOverdueFiresAreThoseOfTheirCron(t *testing.T) {
+	o := newOverdue(jobs{prefix: "ready", kind: "noop", lane: "low", n: 20})
+	lines := strings.Split(o.schedule, "\n")
+	text, err := strconv.Unquote(strings.TrimPrefix(lines[0], "cron: "))
+	if err != nil {
+		t.Fatalf("%q: %v", lines[0], err)
+	}
+	c, err := cron.Parse(text, cron.Seconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := o.first.Add(-time.Second)
+	for i := range perJob {
+		at, _ = c.Next(at, time.UTC)
+		if want := o.first.Add(time.Duration(i) * dueApart); !at.Equal(want) {
+			t.Fatalf("fire %d of %q is %s, want %s", i, text, at, want)
+		}
+	}
+	if !at.Equal(o.last()) || o.last().After(time.Now()) || o.fires() != 2000 {
+		t.Errorf("the last of %d fires is %s, by the cron %s", o.fires(), o.last(), at)
+	}
+	if next, _ := c.Next(at, time.UTC); next.Before(time.Now().AddDate(0, 11, 0)) {
+		t.Errorf("it fires again at %s", next)
+	}
+	if text := o.yaml(0, 1); !strings.Contains(text, "\n  priority: low\n") || !strings.Contains(text, "\n  timezone: UTC\n") {
+		t.Errorf("the job file is\n%s", text)
+	}
+}
+
+func TestTheLongestStandstillCounts(t *testing.T) {
+	var w worst
+	w.see(map[string]int64{"a": 1000, "b": 900}, 1100)
+	w.see(map[string]int64{"a": 1500, "b": 900}, 1600)
+	if w.gap != 700 {
+		t.Errorf("b is 700 old, got %d", w.gap)
+	}
+	w.see(map[string]int64{"a": 3000, "b": 3000}, 3010)
+	if w.gap != 2100 {
+		t.Errorf("b stood still for 2100, got %d", w.gap)
+	}
+	w.see(map[string]int64{"a": 3100}, 6000)
+	w.see(map[string]int64{"a": 6000}, 6010)
+	if w.gap != 3010 {
+		t.Errorf("b has been away for 3010, got %d", w.gap)
+	}
+}
+
+func TestBenchmarkLine(t *testing.T) {
+	const out = "goos: linux\nBenchmarkOverBare/sh/at=1-2 \t 20\t 1.20 bare-ms\t 1.00 latency-over-ms\t 0.90 over-ms\t 2.10 task-ms\nBenchmarkOverBare/sh/at=8-2 \t 20\t 3 bare-ms\nPASS\n"
+	got, err := benchmarkLine(out, "BenchmarkOverBare/sh/at=1")
+	if err != nil || got["bare-ms"] != 1.2 || got["over-ms"] != 0.9 || got["task-ms"] != 2.1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, bad := range []string{"BenchmarkOverBare/sh/at=8", "BenchmarkOverBare/sh"} {
+		if got, err := benchmarkLine(out, bad); err == nil {
+			t.Errorf("%s has %v", bad, got)
+		}
 	}
 }
 

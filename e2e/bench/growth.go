@@ -9,7 +9,7 @@ import (
 
 // growthPart measures the same firing and the same pages with more and more history.
 func (b *bench) growthPart() *Part {
-	s := b.stores("--innodb-sort-buffer-size=64M") // for making the indexes of the history
+	s := b.stores(historyOptions()...)
 	s.startCenter()
 	s.worker = s.site.Worker(b, setup.Opts{})
 	s.sleepers(0, 1000)
@@ -40,6 +40,9 @@ func (b *bench) growthPart() *Part {
 	}
 	return p
 }
+
+// historyOptions are the server's for making the indexes of the history.
+func historyOptions() []string { return []string{"--innodb-sort-buffer-size=64M"} }
 
 func at(size int64) string    { return fmt.Sprintf("at_%d", size) }
 func times(size int64) string { return fmt.Sprintf("times_%d", size) }

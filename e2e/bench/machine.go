@@ -43,7 +43,7 @@ func machine() Machine {
 		Load1:    strings.Fields(read("/proc/loadavg") + " ?")[0],
 		Settings: []string{
 			"all parts on this machine, over loopback",
-			"MariaDB: innodb_flush_log_at_trx_commit=2, no binary log, performance_schema off, " + strings.Join(mariadbOptions(), " "),
+			"MariaDB: innodb_flush_log_at_trx_commit=2, no binary log, performance_schema off, " + strings.Join(mariadbOptions(), " ") + "; in part f also " + strings.Join(historyOptions(), " "),
 			"Redis: nothing kept on disk",
 			"center and worker: default settings; one worker",
 			"µs: processor time for one instance, less what the process takes when idle (one that polls less under load may show less than 0); row writes: rows that InnoDB was asked to write for one",

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// pagePaths are the pages that are asked for; %s is an instance.
+// pagePaths are the pages that are asked for; %s is an instance. /jobs counts the jobs in each of its tabs.
 func pagePaths() []string {
-	return []string{"/", "/jobs", "/instances", "/instances/%s", "/workers"}
+	return []string{"/", "/jobs", "/instances", "/instances?state=failed", "/instances/%s", "/workers"}
 }
 
 // reader asks for pages as an open loop: each request has its moment whatever became of the one before, and is

@@ -15,9 +15,10 @@ import (
 // stepsPart measures single steps of the way of an instance.
 func (b *bench) stepsPart() *Part {
 	p := &Part{Title: "Single steps",
-		Measured: "Round trips: a minimal worker inside the bench, on MariaDB and Redis, one manual run after the other, from the writing of the claim until its answer is read, and from the writing of the report until its confirmation is read. Fan-out: by the rows' own times, from the end of one upstream until its 1,000 waiting downstreams are ready and have started on an ordinary worker. Wheel and cron: calls in the bench's own process."}
+		Measured: "Round trips: a minimal worker inside the bench, on MariaDB and Redis, one manual run after the other, from the writing of the claim until its answer is read, and from the writing of the report until its confirmation is read. Fan-out: by the rows' own times, from the end of one upstream until its 1,000 waiting downstreams are ready and have started on an ordinary worker. Shell: `go test -bench OverBare ./worker/runner`, elapsed time for each of a round of 40. Wheel and cron: calls in the bench's own process."}
 	b.wheel(p)
 	b.cron(p)
+	b.overBare(p)
 	s := b.stores()
 	s.startCenter()
 	s.roundTrips(p)
