@@ -3,8 +3,11 @@ package broker
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
@@ -229,7 +232,7 @@ func (b *Broker) grant(ctx context.Context, all []domain.Claim) (map[domain.ID]*
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
-	tasks, denied, err := b.Judge.Grant(ctx, all)
+	tasks, denied, err := b.grantHalves(ctx, all)
 	if err == nil || transient(ctx, err) {
 		return tasks, denied, err
 	}
@@ -248,6 +251,30 @@ func (b *Broker) grant(ctx context.Context, all []domain.Claim) (map[domain.ID]*
 			slog.Error("a claim could not be decided and stays unanswered", "attempt", one.Attempt, "worker", one.Worker, "error", err)
 		}
 	}
+	return tasks, denied, nil
+}
+
+// grantHalves decides claims in one transaction, or many of them in two at a time.
+func (b *Broker) grantHalves(ctx context.Context, all []domain.Claim) (map[domain.ID]*protocol.Task, map[domain.ID]string, error) {
+	if len(all) < halfFrom {
+		return b.Judge.Grant(ctx, all)
+	}
+	var tasks, rest map[domain.ID]*protocol.Task
+	var denied, refused map[domain.ID]string
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		tasks, denied, err = b.Judge.Grant(ctx, all[:len(all)/2])
+		return err
+	})
+	g.Go(func() (err error) {
+		rest, refused, err = b.Judge.Grant(ctx, all[len(all)/2:])
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return nil, nil, err // what one half was granted is granted again to the same boot
+	}
+	maps.Copy(tasks, rest)
+	maps.Copy(denied, refused)
 	return tasks, denied, nil
 }
 

@@ -90,6 +90,8 @@ func (w *world) Withdraw(_ context.Context, ids []domain.ID, outcome domain.Outc
 }
 
 func (w *world) owners(ids []domain.ID) []domain.ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	out := make([]domain.ID, 0, len(ids))
 	for _, id := range ids {
 		out = append(out, w.attempts[id].InstanceID)
@@ -99,6 +101,8 @@ func (w *world) owners(ids []domain.ID) []domain.ID {
 
 // Grant decides claims by the last one of each attempt.
 func (w *world) Grant(_ context.Context, claims []domain.Claim) (map[domain.ID]*protocol.Task, map[domain.ID]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.away != nil {
 		return nil, nil, w.away
 	}
@@ -143,10 +147,12 @@ func (w *world) Apply(_ context.Context, said []protocol.Uplink) error {
 			}); err != nil {
 				return err
 			}
+			w.mu.Lock()
 			w.applied = append(w.applied, r)
+			w.mu.Unlock()
 		}
 	}
-	return w.away
+	return nil
 }
 
 func (w *world) outcome(in domain.Instance, r protocol.Report) (domain.Instance, domain.MoveName) {

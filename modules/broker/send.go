@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -29,22 +31,61 @@ func (b *Broker) carryOut(ctx context.Context, p plan) error {
 		}
 		b.kills.ring()
 	}
+	var g errgroup.Group // a half that fails leaves the other alone
+	turn := make(chan struct{})
+	close(turn)
+	for _, half := range p.halves() {
+		mine, next := turn, make(chan struct{})
+		turn = next
+		g.Go(func() error {
+			defer close(next)
+			return b.dispatch(ctx, half, p.light, mine)
+		})
+	}
+	return g.Wait()
+}
+
+// halfFrom is how many assignments are committed in two transactions at a time: what
+// the first sends is on its way while the other is being written.
+const halfFrom = 200
+
+// halves are the assignments in one part or two, each message whole.
+func (p plan) halves() [][]domain.Assignment {
 	if len(p.assign) == 0 {
 		return nil
 	}
-	attempts, err := b.Queue.Dispatch(ctx, p.assign)
+	var halves [2][]domain.Assignment
+	in := map[string]int{}
+	for _, a := range p.assign {
+		half, begun := in[a.MessageID]
+		if !begun && len(halves[0]) >= max(len(p.assign)/2, halfFrom/2) {
+			half = 1
+		}
+		in[a.MessageID] = half
+		halves[half] = append(halves[half], a)
+	}
+	if len(halves[1]) == 0 {
+		return halves[:1]
+	}
+	return halves[:]
+}
+
+// dispatch commits attempts and sends them when it is their turn.
+func (b *Broker) dispatch(ctx context.Context, assign []domain.Assignment, light map[domain.ID]bool, turn <-chan struct{}) error {
+	attempts, err := b.Queue.Dispatch(ctx, assign)
 	if err != nil {
 		return err
 	}
 	b.figures.dispatched.Add(int64(len(attempts)))
-	jobs := make(map[domain.ID]domain.ID, len(p.assign))
-	for _, a := range p.assign {
+	jobs := make(map[domain.ID]domain.ID, len(assign))
+	for _, a := range assign {
 		jobs[a.Attempt] = a.Instance.JobID
 	}
 	now := b.Mono()
 	for _, a := range attempts {
-		b.mem.launch(a, jobs[a.ID], p.light[a.ID], now)
+		b.mem.launch(a, jobs[a.ID], light[a.ID], now)
 	}
+	<-turn
 	b.send(ctx, attempts)
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxBatch    = 500 // triggers in one transaction
+	maxBatch    = 200 // triggers in one transaction: what it made is given out while the next is taken
 	lockedPause = 250 * time.Millisecond
 	awayPause   = time.Second
 	batchFires  = 1000    // instances in one transaction

@@ -76,7 +76,7 @@ func (s *Store) InsertAttempts(ctx context.Context, as []domain.Attempt) error {
 	for i, a := range as {
 		rows[i] = toAttemptRow(a).values()
 	}
-	return s.db.InsertRows(ctx, "attempt", attemptNames, rows)
+	return s.db.InsertRows(ctx, "attempt", attemptNames, zeroAttempt, rows)
 }
 
 // Attempts reads attempts by id, without a lock of their own: whoever moves one
@@ -104,6 +104,9 @@ const attemptColumns = "id, project_id, instance_id, run_id, shard, ordinal, sta
 	"started_at, finished_at, timeout_ms, kill_at, exit_code, outcome, message, result, late, log_lines"
 
 var attemptNames = strings.Split(attemptColumns, ", ")
+
+// zeroAttempt are those whose default is 0, the empty text or nothing.
+var zeroAttempt = []string{"shard", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "log_lines"}
 
 // values are those of attemptColumns.
 func (r attemptRow) values() []any {

@@ -26,7 +26,7 @@ func (s *Store) Insert(ctx context.Context, ins []domain.Instance) error {
 	for i, in := range sorted {
 		rows[i] = toRow(in).values()
 	}
-	if err := s.db.InsertRows(ctx, "instance", columnNames, rows); err != nil {
+	if err := s.db.InsertRows(ctx, "instance", columnNames, zeroColumns, rows); err != nil {
 		return err
 	}
 	return s.noteDays(ctx, ins)

@@ -141,6 +141,10 @@ const columns = "id, project_id, job_id, job_name, fire_key, trigger_kind, biz_d
 
 var columnNames = strings.Split(columns, ", ")
 
+// zeroColumns are those whose default is 0 or the empty text.
+var zeroColumns = []string{"retries_used", "lost_count", "attempts", "requested_by", "reason", "deps_left", "queue_rank", "met_at", "ready_at", "wake_at",
+	"started_at", "finished_at", "attempt_id", "cancelled_by_instance", "cancelled_by_run"}
+
 // values are those of columns.
 func (r instanceRow) values() []any {
 	return []any{r.ID, r.ProjectID, r.JobID, r.JobName, r.FireKey, r.TriggerKind, r.BizDate, r.ExpectedAt, r.State, r.Label, r.Ver, r.RunID, r.RunNo,
