@@ -114,14 +114,14 @@ func (r *Reader) Read(ctx context.Context, now time.Time, seen domain.ProjectSet
 		return d, err
 	}
 	yesterday := d.Date.AddDays(-1).Start(r.Zone)
-	all, err := r.Store.Between(ctx, projects, yesterday, d.To)
+	all, err := r.Store.Whole(ctx, projects, yesterday, d.To)
 	if err != nil {
 		return d, err
 	}
 	d.count(all, now)
 	var longest, top error
 	d.Longest, longest = r.longest(ctx, all, d.From)
-	d.Top, top = r.top(ctx, all, d.From)
+	d.Top, top = r.top(ctx, projects, d)
 	return d, errors.Join(longest, top)
 }
 
@@ -141,9 +141,6 @@ func (d *Day) count(all []store.Counter, now time.Time) {
 	}
 	var waited int64
 	for _, c := range all {
-		if c.Job != 0 {
-			continue
-		}
 		if c.Bucket.Before(d.From) {
 			if c.Metric == MetricInstances && !c.Bucket.After(now.Add(-24*time.Hour)) {
 				made.Before, made.HasBefore = made.Before+c.Total, true
@@ -196,7 +193,7 @@ func (f *DelayOf) settle(waitedMs int64) {
 // longest ranks the longest run of each bucket.
 func (r *Reader) longest(ctx context.Context, all []store.Counter, from time.Time) ([]Long, error) {
 	peaks := slices.DeleteFunc(slices.Clone(all), func(c store.Counter) bool {
-		return c.Metric != MetricRuns || c.Job != 0 || c.Bucket.Before(from) || c.PeakInstance == 0
+		return c.Metric != MetricRuns || c.Bucket.Before(from) || c.PeakInstance == 0
 	})
 	slices.SortFunc(peaks, func(a, b store.Counter) int {
 		return cmp.Or(cmp.Compare(b.Peak, a.Peak), cmp.Compare(a.PeakInstance, b.PeakInstance))
@@ -231,24 +228,18 @@ func (r *Reader) longest(ctx context.Context, all []store.Counter, from time.Tim
 }
 
 // top ranks the jobs that failed most.
-func (r *Reader) top(ctx context.Context, all []store.Counter, from time.Time) ([]Failing, error) {
-	sum := map[domain.ID]int64{}
-	for _, c := range all {
-		if c.Metric == MetricFailed && c.Job != 0 && !c.Bucket.Before(from) {
-			sum[c.Job] += c.Total
-		}
+func (r *Reader) top(ctx context.Context, projects []domain.ID, d Day) ([]Failing, error) {
+	most, err := r.Store.Most(ctx, projects, MetricFailed, d.From, d.To, topFailing)
+	if err != nil {
+		return nil, err
 	}
-	var jobs []domain.ID
-	for id, n := range sum {
-		if n > 0 {
-			jobs = append(jobs, id)
-		}
-	}
-	slices.SortFunc(jobs, func(a, b domain.ID) int { return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b)) })
-	jobs = jobs[:min(len(jobs), topFailing)]
 	out := []Failing{}
-	if len(jobs) == 0 {
+	if len(most) == 0 {
 		return out, nil
+	}
+	jobs := make([]domain.ID, len(most))
+	for i, m := range most {
+		jobs[i] = m.Job
 	}
 	names, err := r.Jobs.NamesOf(ctx, jobs)
 	if err != nil {
@@ -262,8 +253,8 @@ func (r *Reader) top(ctx context.Context, all []store.Counter, from time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range jobs {
-		out = append(out, Failing{Job: names[id], Failed: sum[id], Blocks: blocks[id], Days: days[id]})
+	for _, m := range most {
+		out = append(out, Failing{Job: names[m.Job], Failed: m.Total, Blocks: blocks[m.Job], Days: days[m.Job]})
 	}
 	return out, nil
 }

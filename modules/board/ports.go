@@ -13,6 +13,12 @@ type Instances interface {
 	LatestDays(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.JobDay, error)
 	// OnDate reads the latest instances of jobs on a business date.
 	OnDate(ctx context.Context, jobs []domain.ID, date domain.BizDate) ([]domain.JobDay, error)
+	// LastDate finds the latest business date in [from, to] on which one of the jobs has
+	// an instance; zero when there is none.
+	LastDate(ctx context.Context, jobs []domain.ID, from, to domain.BizDate) (domain.BizDate, error)
+	// FailedOn lists jobs of the projects whose latest instance of the date failed or was
+	// cancelled because an upstream failed, at most limit.
+	FailedOn(ctx context.Context, seen domain.ProjectSet, date domain.BizDate, limit int) ([]domain.ID, error)
 }
 
 // Jobs reads the names of jobs and their graph.
@@ -21,8 +27,13 @@ type Jobs interface {
 	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
 	// Dependents counts the jobs that depend on each of these.
 	Dependents(ctx context.Context, jobs []domain.ID) (map[domain.ID]int, error)
-	// Graph reads the jobs of the projects, by name, and every edge between two of them.
-	Graph(ctx context.Context, seen domain.ProjectSet) ([]domain.JobName, []domain.JobEdge, error)
+	// Edges reads every edge between two jobs of the projects, once in the order of the
+	// upstreams and once in that of the downstreams; the slices may be shared.
+	Edges(ctx context.Context, seen domain.ProjectSet) (byUp, byDown []domain.JobEdge, err error)
+	// Resolve finds jobs by name; those that are not there are absent.
+	Resolve(ctx context.Context, keys []domain.JobKey) (map[domain.JobKey]domain.ID, error)
+	// FirstNames reads the first jobs of the projects by name, at most limit.
+	FirstNames(ctx context.Context, seen domain.ProjectSet, limit int) ([]domain.JobName, error)
 }
 
 // JobFinder finds jobs that are not deleted.

@@ -210,10 +210,7 @@ func TestTheSumsAreWhatAPersonWouldCount(t *testing.T) {
 			}
 		}
 		want := p.recount()
-		rows, err := tally.Store.Between(t.Context(), nil, noon, p.now.Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := tally.all(t, nil, p.now.Add(time.Hour))
 		ran := map[domain.ID]*actor{}
 		for _, a := range p.all {
 			ran[a.in.ID] = a
@@ -260,12 +257,33 @@ func change(move domain.MoveName, from, to domain.Status, with func(*domain.Inst
 	return domain.Change{Move: move, From: from, Instance: in}
 }
 
-func (t Tally) total(tb testing.TB, metric string, job domain.ID) int64 {
+// all reads the counters of whole projects and the failures of each job, from noon on.
+func (t Tally) all(tb testing.TB, projects []domain.ID, to time.Time) []store.Counter {
 	tb.Helper()
-	rows, err := t.Store.Between(tb.Context(), []domain.ID{1}, noon, noon.Add(time.Hour))
+	out, err := t.Store.Whole(tb.Context(), projects, noon, to)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	for at := noon; at.Before(to); at = at.Add(Bucket) {
+		for project := domain.ID(1); project <= 3; project++ {
+			if projects != nil && !slices.Contains(projects, project) {
+				continue
+			}
+			most, err := t.Store.Most(tb.Context(), []domain.ID{project}, MetricFailed, at, at.Add(Bucket), 1000)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			for _, m := range most {
+				out = append(out, store.Counter{Key: store.Key{Project: project, Bucket: at, Metric: MetricFailed, Job: m.Job}, Figure: store.Figure{Total: m.Total}})
+			}
+		}
+	}
+	return out
+}
+
+func (t Tally) total(tb testing.TB, metric string, job domain.ID) int64 {
+	tb.Helper()
+	rows := t.all(tb, []domain.ID{1}, noon.Add(time.Hour))
 	var n int64
 	for _, r := range rows {
 		if r.Metric == metric && r.Job == job {
@@ -365,10 +383,7 @@ func TestWritersMeetNoDeadlock(t *testing.T) {
 		if n := tries.Load(); n != writers*rounds {
 			t.Errorf("%d transactions were begun for %d: deadlocks", n, writers*rounds)
 		}
-		rows, err := tally.Store.Between(t.Context(), nil, noon, noon.Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := tally.all(t, nil, noon.Add(time.Hour))
 		sums := map[string]int64{}
 		for _, r := range rows {
 			sums[fmt.Sprint(r.Metric, r.Job == 0)] += r.Total

@@ -137,36 +137,16 @@ func (d *Definitions) Dependents(ctx context.Context, jobs []domain.ID) (map[dom
 	return d.Store.Dependents(ctx, jobs)
 }
 
-// Graph reads the jobs of the projects that are not deleted, and every edge between
-// two of them.
-func (d *Definitions) Graph(ctx context.Context, seen domain.ProjectSet) ([]domain.JobName, []domain.JobEdge, error) {
-	there, err := d.Store.Names(ctx)
-	if err != nil {
-		return nil, nil, err
+// Edges reads every edge between two jobs of the projects, once in the order of the
+// upstreams and once in that of the downstreams. The slices may be shared: they must
+// not be changed.
+func (d *Definitions) Edges(ctx context.Context, seen domain.ProjectSet) (byUp, byDown []domain.JobEdge, err error) {
+	all, err := d.Store.Edges(ctx)
+	if err != nil || seen.All {
+		return all.ByUp, all.ByDown, err
 	}
-	projects, err := d.Projects.Names(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	jobs, shown := make([]domain.JobName, 0, len(there)), make(map[domain.ID]bool, len(there))
-	for _, n := range there {
-		if seen.Has(n.ProjectID) {
-			jobs = append(jobs, jobName(n, projects))
-			shown[n.ID] = true
-		}
-	}
-	links, err := d.Store.Links(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	var edges []domain.JobEdge
-	for _, l := range links {
-		if shown[l.On] && shown[l.Job] {
-			edges = append(edges, domain.JobEdge{Up: l.On, Down: l.Job})
-		}
-	}
-	slices.SortFunc(jobs, func(a, b domain.JobName) int { return a.Key.Compare(b.Key) })
-	return jobs, edges, nil
+	outside := func(e domain.JobEdge) bool { return !seen.Has(all.Project[e.Up]) || !seen.Has(all.Project[e.Down]) }
+	return slices.DeleteFunc(slices.Clone(all.ByUp), outside), slices.DeleteFunc(slices.Clone(all.ByDown), outside), nil
 }
 
 func jobName(n store.Name, projects map[domain.ID]string) domain.JobName {

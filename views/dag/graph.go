@@ -19,6 +19,14 @@ func Graph(p GraphPage) templ.Component {
 	return layout.Page(p.Shell, layout.Meta{Nav: "dag", Title: "dag.title"}, graph(p, plan(p.Nodes, p.Edges)))
 }
 
+// contextOf is the line under the title.
+func contextOf(ctx context.Context, p GraphPage) string {
+	if p.Cut != "" {
+		return i18n.T(ctx, "dag.context_cut", "day", p.BizDate)
+	}
+	return i18n.T(ctx, "dag.context", "day", p.BizDate, "jobs", len(p.Nodes), "edges", len(p.Edges))
+}
+
 func num(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }

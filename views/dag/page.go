@@ -19,7 +19,7 @@ type GraphPage struct {
 	JobNames []string
 	Nodes    []Node
 	Edges    []Edge
-	// Cut is said when more nodes exist than are drawn.
+	// Cut is said when more jobs were asked for than can be drawn, and none is.
 	Cut     string
 	NewJob  ui.Action
 	PageURL string // this page without query, for its own links

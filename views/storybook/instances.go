@@ -31,6 +31,12 @@ func instanceStories() []Story {
 			p.Pager = ui.Pager{NextURL: "?c=1", FirstURL: "?", PartialUntil: ago(4 * time.Hour)}
 			return instances.List(p)
 		}},
+		{"instances-none-so-far", func(s layout.Shell) templ.Component {
+			p := instancesList(s)
+			p.Rows, p.Filter = nil, instances.Filter{Label: "worker_lost"}
+			p.Pager = ui.Pager{NextURL: "?c=1", PartialUntil: ago(4 * time.Hour)}
+			return instances.List(p)
+		}},
 		{"instance", tab("log")},
 		{"instance-long-log", func(s layout.Shell) templ.Component {
 			p := runningInstance(s, "log")

@@ -34,6 +34,9 @@ func graphStories() []Story {
 		{"dag-empty", func(s layout.Shell) templ.Component {
 			return dag.Graph(dag.GraphPage{Shell: s, BizDate: "2026-11-27", PageURL: "/dag", NewJob: ui.Action{URL: "/jobs/new"}})
 		}},
+		{"dag-too-many", func(s layout.Shell) templ.Component {
+			return dag.Graph(dag.GraphPage{Shell: s, BizDate: "2026-11-27", PageURL: "/dag", Cut: word(s.Lang, "These are more than 1,000 jobs", "任务超过 1,000 个")})
+		}},
 		{"dag-cycle", func(s layout.Shell) templ.Component {
 			p := graphPage(s)
 			p.Nodes, p.Edges = p.Nodes[:4], []dag.Edge{{From: "sync_order_daily", To: "sync_pay_daily"}, {From: "sync_pay_daily", To: "sync_refund_daily"}, {From: "sync_refund_daily", To: "sync_order_daily"}}

@@ -63,27 +63,67 @@ type Counter struct {
 	Figure
 }
 
-// Between reads the counters of the projects (nil: all) with buckets in [from, to).
-func (s *Store) Between(ctx context.Context, projects []domain.ID, from, to time.Time) ([]Counter, error) {
-	query, args := "SELECT * FROM counter WHERE bucket_at >= ? AND bucket_at < ?", []any{domain.Millis(from), domain.Millis(to)}
+// known are the projects to read: those given or, when these are nil, all that were ever
+// counted, found one after the other at their places in the key. Named one by one they let
+// the database go to the buckets of each alone, so that nothing grows with the history.
+func (s *Store) known(ctx context.Context, projects []domain.ID) ([]domain.ID, error) {
 	if projects != nil {
-		query += " AND project_id IN ?"
-		args = append(args, append([]domain.ID{0}, projects...))
+		return append([]domain.ID{0}, projects...), nil
 	}
-	var rows []struct {
-		ProjectID    int64
-		BucketAt     int64
-		Metric       string
-		JobID        int64
-		Total        int64
-		Peak         int64
-		PeakInstance int64
+	known := []domain.ID{0}
+	for {
+		var next *int64
+		err := s.db.Scan(ctx, &next, "SELECT MIN(project_id) FROM counter WHERE project_id > ?", known[len(known)-1])
+		if err != nil || next == nil {
+			return known, err
+		}
+		known = append(known, domain.ID(*next))
 	}
-	err := s.db.Scan(ctx, &rows, query, args...)
-	out := make([]Counter, len(rows))
-	for i, r := range rows {
-		out[i] = Counter{Key{domain.ID(r.ProjectID), domain.FromMillis(r.BucketAt), r.Metric, domain.ID(r.JobID)}, Figure{r.Total, r.Peak, domain.ID(r.PeakInstance)}}
+}
+
+// Whole reads the counters of whole projects (nil: all) with buckets in [from, to).
+func (s *Store) Whole(ctx context.Context, projects []domain.ID, from, to time.Time) ([]Counter, error) {
+	known, err := s.known(ctx, projects)
+	if err != nil {
+		return nil, err
 	}
+	var out []Counter
+	err = s.db.Each(ctx, func(scan func(...any) error) error {
+		var project, bucket, total, peak, instance int64
+		var metric string
+		if err := scan(&project, &bucket, &metric, &total, &peak, &instance); err != nil {
+			return err
+		}
+		out = append(out, Counter{Key{domain.ID(project), domain.FromMillis(bucket), metric, 0}, Figure{total, peak, domain.ID(instance)}})
+		return nil
+	}, "SELECT project_id, bucket_at, metric, total, peak, peak_instance FROM counter WHERE project_id IN ? AND bucket_at >= ? AND bucket_at < ? AND job_id = 0",
+		known, domain.Millis(from), domain.Millis(to))
+	return out, err
+}
+
+// Ranked is a job and the sum of a metric of it.
+type Ranked struct {
+	Job   domain.ID
+	Total int64
+}
+
+// Most ranks the jobs of the projects (nil: all) by the sum of one metric over the buckets in
+// [from, to), the highest first, at most n and none of 0 or less.
+func (s *Store) Most(ctx context.Context, projects []domain.ID, metric string, from, to time.Time, n int) ([]Ranked, error) {
+	known, err := s.known(ctx, projects)
+	if err != nil {
+		return nil, err
+	}
+	var out []Ranked
+	err = s.db.Each(ctx, func(scan func(...any) error) error {
+		var job, total int64
+		if err := scan(&job, &total); err != nil {
+			return err
+		}
+		out = append(out, Ranked{domain.ID(job), total})
+		return nil
+	}, "SELECT job_id, SUM(total) AS n FROM counter WHERE project_id IN ? AND bucket_at >= ? AND bucket_at < ? AND metric = ? AND job_id <> 0 "+
+		"GROUP BY job_id HAVING SUM(total) > 0 ORDER BY n DESC, job_id LIMIT ?", known, domain.Millis(from), domain.Millis(to), metric, n)
 	return out, err
 }
 

@@ -15,66 +15,44 @@ import (
 	"github.com/axsched/ax/views/ui"
 )
 
-// maxNodes is how many jobs one picture holds and can still be read.
-const maxNodes = 300
+// mostOffered is how many names the filter offers to choose from; any other can be typed.
+const mostOffered = 1000
 
 func (h *Handlers) graph(c echo.Context) error {
 	ctx := c.Request().Context()
+	seen := httpx.Visible(ctx, domain.ActJobRead)
 	p := view.GraphPage{Shell: httpx.Shell(c), Job: c.QueryParam("job"), Failing: c.QueryParam("failing") != "", AsList: c.QueryParam("view") == "list", PageURL: "/dag"}
 	if !httpx.Visible(ctx, domain.ActJobWrite).Empty() {
 		p.NewJob = ui.Action{URL: "/jobs/new"}
 	}
-	date, status, asked := domain.BizDateOf(h.Now(), h.Reader.Zone), http.StatusOK, false
+	today, status := domain.BizDateOf(h.Now(), h.Reader.Zone), http.StatusOK
+	var date domain.BizDate
 	if text := c.QueryParam("biz_date"); text != "" {
-		given, err := domain.ParseBizDate(text)
-		if err != nil {
-			p.Error, status = i18n.T(ctx, "dag.no_date", "text", text), http.StatusUnprocessableEntity
-		} else {
-			date, asked = given, true
+		var err error
+		if date, err = domain.ParseBizDate(text); err != nil {
+			p.Error, status, date = i18n.T(ctx, "dag.no_date", "text", text), http.StatusUnprocessableEntity, today
 		}
 	}
-	choice := board.Choice{Around: domain.ParseJobKey(p.Job), Named: p.Job != "", Failing: p.Failing}
-	g, err := h.Reader.Graph(ctx, date, httpx.Visible(ctx, domain.ActJobRead))
-	if err == nil && !asked {
-		date, g, err = h.lastRun(ctx, date, g, choice)
-	}
+	g, err := h.Reader.Graph(ctx, board.Choice{Around: domain.ParseJobKey(p.Job), Named: p.Job != "", Failing: p.Failing}, date, today, seen)
 	if err != nil {
 		return err
 	}
-	p.BizDate = date.String()
-	for _, j := range g.Jobs {
+	p.BizDate = g.Date.String()
+	if g.Wanted > board.MostDrawn {
+		p.Cut = i18n.T(ctx, "dag.cut", "n", board.MostDrawn)
+	}
+	offered, err := h.Reader.Jobs.FirstNames(ctx, seen, mostOffered)
+	if err != nil {
+		return err
+	}
+	for _, j := range offered {
 		p.JobNames = append(p.JobNames, j.Key.String())
 	}
-	shown := g.Choose(choice)
-	if len(shown.Jobs) > maxNodes {
-		p.Cut = i18n.T(ctx, "dag.cut", "all", len(shown.Jobs), "n", maxNodes)
-		shown = shown.First(maxNodes)
+	draw(&p, g)
+	if p.Selected, err = h.panel(ctx, c.QueryParam("node"), g.Date, seen); err != nil {
+		return err
 	}
-	draw(&p, shown)
-	selectNode(ctx, &p, g, c.QueryParam("node"))
 	return httpx.Render(c, status, view.Graph(p))
-}
-
-// lookBack is how many days a page that was asked for no date looks back.
-const lookBack = 7
-
-// lastRun is today's graph, or that of the last date in the days before on which
-// anything of what is shown ran: an empty picture tells nobody anything.
-func (h *Handlers) lastRun(ctx context.Context, today domain.BizDate, g board.Graph, choice board.Choice) (domain.BizDate, board.Graph, error) {
-	whole := choice
-	whole.Failing = false
-	ran := func(g board.Graph) bool { return g.Choose(choice).Ran() || g.Choose(whole).Ran() }
-	for back := 1; !ran(g) && back <= lookBack; back++ {
-		date := today.AddDays(-back)
-		before, err := h.Reader.Graph(ctx, date, httpx.Visible(ctx, domain.ActJobRead))
-		if err != nil {
-			return today, g, err
-		}
-		if ran(before) {
-			return date, before, nil
-		}
-	}
-	return today, g, nil
 }
 
 // draw makes nodes and edges of a graph.
@@ -103,31 +81,28 @@ func flag(on bool, value string) string {
 	return ""
 }
 
-// selectNode opens the panel of the node that the address names.
-func selectNode(ctx context.Context, p *view.GraphPage, g board.Graph, name string) {
+// panel is that of the node that the address names; nil: none.
+func (h *Handlers) panel(ctx context.Context, name string, date domain.BizDate, seen domain.ProjectSet) (*view.Panel, error) {
 	if name == "" {
-		return
+		return nil, nil
 	}
-	for _, j := range g.Jobs {
-		if j.Key.String() != name {
-			continue
-		}
-		day := g.Days[j.ID]
-		panel := &view.Panel{Job: ui.Ref{ID: name, Title: j.Title, URL: jobURL(j.ID)}, Status: status(day.Status),
-			Facts: []view.Fact{{Name: i18n.T(ctx, "dag.fact_date"), Value: p.BizDate}}}
-		if !day.Started.IsZero() {
-			panel.Facts = append(panel.Facts, view.Fact{Name: i18n.T(ctx, "dag.fact_started"), Value: i18n.DateTime(ctx, day.Started)})
-		}
-		if took := day.Took(); took > 0 {
-			panel.Facts = append(panel.Facts, view.Fact{Name: i18n.T(ctx, "dag.fact_took"), Value: i18n.Duration(ctx, took)})
-		}
-		if day.Instance != 0 {
-			panel.Instance = instanceURL(day.Instance)
-		}
-		for _, down := range g.WaitingFor(j.ID) {
-			panel.Blocks = append(panel.Blocks, ui.Ref{ID: down.Key.String(), Title: down.Title, URL: jobURL(down.ID)})
-		}
-		p.Selected = panel
-		return
+	n, ok, err := h.Reader.Node(ctx, domain.ParseJobKey(name), date, seen)
+	if err != nil || !ok {
+		return nil, err
 	}
+	panel := &view.Panel{Job: ui.Ref{ID: n.Job.Key.String(), Title: n.Job.Title, URL: jobURL(n.Job.ID)}, Status: status(n.Day.Status),
+		Facts: []view.Fact{{Name: i18n.T(ctx, "dag.fact_date"), Value: date.String()}}}
+	if !n.Day.Started.IsZero() {
+		panel.Facts = append(panel.Facts, view.Fact{Name: i18n.T(ctx, "dag.fact_started"), Value: i18n.DateTime(ctx, n.Day.Started)})
+	}
+	if took := n.Day.Took(); took > 0 {
+		panel.Facts = append(panel.Facts, view.Fact{Name: i18n.T(ctx, "dag.fact_took"), Value: i18n.Duration(ctx, took)})
+	}
+	if n.Day.Instance != 0 {
+		panel.Instance = instanceURL(n.Day.Instance)
+	}
+	for _, down := range n.WaitingFor {
+		panel.Blocks = append(panel.Blocks, ui.Ref{ID: down.Key.String(), Title: down.Title, URL: jobURL(down.ID)})
+	}
+	return panel, nil
 }

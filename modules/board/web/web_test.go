@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -63,14 +64,40 @@ func (w *world) Dependents(_ context.Context, jobs []domain.ID) (map[domain.ID]i
 	return out, nil
 }
 
-func (w *world) Graph(_ context.Context, seen domain.ProjectSet) ([]domain.JobName, []domain.JobEdge, error) {
-	var out []domain.JobName
-	for id := range domain.ID(20) {
-		if n, ok := w.names[id]; ok && seen.Has(n.ProjectID) {
-			out = append(out, n)
+func (w *world) Edges(context.Context, domain.ProjectSet) (byUp, byDown []domain.JobEdge, err error) {
+	return w.edges, w.edges, nil // a chain of rising ids: both orders are one
+}
+
+func (w *world) Resolve(_ context.Context, keys []domain.JobKey) (map[domain.JobKey]domain.ID, error) {
+	out := map[domain.JobKey]domain.ID{}
+	for id, n := range w.names {
+		if slices.Contains(keys, n.Key) {
+			out[n.Key] = id
 		}
 	}
-	return out, w.edges, nil
+	return out, nil
+}
+
+func (w *world) FirstNames(context.Context, domain.ProjectSet, int) ([]domain.JobName, error) {
+	return slices.Collect(maps.Values(w.names)), nil
+}
+
+func (w *world) LastDate(_ context.Context, jobs []domain.ID, from, to domain.BizDate) (domain.BizDate, error) {
+	for _, d := range w.days(jobs) { // newest first
+		if !d.BizDate.Before(from) && !to.Before(d.BizDate) {
+			return d.BizDate, nil
+		}
+	}
+	return domain.BizDate{}, nil
+}
+
+func (w *world) FailedOn(_ context.Context, _ domain.ProjectSet, date domain.BizDate, limit int) (out []domain.ID, _ error) {
+	for _, d := range w.days(slices.Collect(maps.Keys(w.names))) {
+		if d.BizDate == date && d.State == domain.Failed && len(out) < limit {
+			out = append(out, d.Job)
+		}
+	}
+	return out, nil
 }
 
 // days are the latest instances of jobs by business date, newest first.
@@ -380,6 +407,28 @@ func TestTheGraphOpensOnTheLastDateOnWhichAnythingInItRan(t *testing.T) {
 		}
 		if page := b.Get("/dag?failing=1"); !strings.Contains(page.Body, `value="2026-02-03"`) || !strings.Contains(page.Body, `class="node" data-st="failed"`) {
 			t.Error("the failing chains of today are not shown")
+		}
+	})
+}
+
+func TestAGraphOfTooManyJobsAsksForAChoice(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.edges = nil
+		for id := domain.ID(100); id < 100+board.MostDrawn; id++ {
+			w.edges = append(w.edges, domain.JobEdge{Up: id, Down: id + 1})
+		}
+		b := w.Browser("admin", edge.AdminPassword)
+		for _, lang := range []string{"en", "zh-CN"} {
+			page := b.Get("/dag", "Accept-Language", lang)
+			if page.Status != 200 || strings.Contains(page.Body, "⟦") || strings.Contains(page.Body, `class="node`) || strings.Contains(page.Body, "No dependencies yet") {
+				t.Errorf("%s: %d", lang, page.Status)
+			}
+			if strings.Count(page.Body, "<option value=") != len(w.names) {
+				t.Errorf("%s: no job can be chosen", lang)
+			}
+		}
+		if page := b.Get("/dag"); !strings.Contains(page.Body, "more than 1000 jobs") && !strings.Contains(page.Body, "more than 1,000 jobs") {
+			t.Error("it does not say why nothing is drawn")
 		}
 	})
 }

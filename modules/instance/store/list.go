@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,62 +17,210 @@ type Filter struct {
 	BizDate  domain.BizDate
 	State    domain.State
 	Labels   []domain.Label
-	From, To int64 // expected time in milliseconds, [From, To)
 	// MadeFrom and MadeTo choose by when an instance was made, [MadeFrom, MadeTo).
 	MadeFrom, MadeTo time.Time
-	// After is the last row of the page before.
-	AfterID   domain.ID
-	AfterDate domain.BizDate
-	Limit     int
+	After            Place // the last row of the page before, or where its search stopped
+	Limit            int
 }
 
-// List reads one page.
-func (s *Store) List(ctx context.Context, f Filter) ([]domain.Instance, error) {
-	var where []string
-	var args []any
-	add := func(cond string, a ...any) { where, args = append(where, cond), append(args, a...) }
-	if f.Projects != nil {
-		add("project_id IN ?", append([]domain.ID{0}, f.Projects...))
+// Place is where a row stands in the order of a list. Date matters with Filter.Job.
+type Place struct {
+	ID   domain.ID
+	Date domain.BizDate
+}
+
+// MaxLooked is how many rows one page may look at before it is content with what it has.
+const MaxLooked = 10_000
+
+// windows are how many rows are looked at at a time, so that a page that fills soon costs
+// little; together MaxLooked.
+var windows = []int{500, 2500, 7000}
+
+// List reads one page. When it has looked at MaxLooked rows and the page is not full,
+// stopped is the last of them, and the next page goes on from there; else it is zero.
+func (s *Store) List(ctx context.Context, f Filter) (ins []domain.Instance, stopped Place, err error) {
+	w, rest, err := s.walk(ctx, f)
+	if err != nil || w.empty {
+		return nil, Place{}, err
 	}
-	if f.Job != 0 {
-		add("job_id = ?", f.Job)
+	if len(rest.conds) == 0 {
+		t := w.from()
+		ins, err = s.read(ctx, "SELECT "+columns+" FROM instance"+t.where()+w.order()+" LIMIT ?", append(t.args, f.Limit)...)
+		return ins, Place{}, err
 	}
-	if !f.BizDate.IsZero() {
-		add("biz_date = ?", f.BizDate.String())
+	for _, size := range windows {
+		end, err := s.skip(ctx, w, size)
+		if err != nil {
+			return nil, Place{}, err
+		}
+		found, err := s.window(ctx, w, rest, size, f.Limit-len(ins))
+		if ins = append(ins, found...); err != nil || len(ins) >= f.Limit || end.ID == 0 {
+			return ins, Place{}, err
+		}
+		w.after = end
 	}
-	if f.State != "" {
-		add("state = ?", string(f.State))
+	return ins, w.after, nil
+}
+
+// terms are conditions that hold together.
+type terms struct {
+	conds []string
+	args  []any
+}
+
+func (t *terms) add(cond string, args ...any) {
+	t.conds, t.args = append(t.conds, cond), append(t.args, args...)
+}
+
+// walk is the way along one index: the rows that its conditions leave stand there side by
+// side in the order of the list.
+type walk struct {
+	terms
+	after  Place
+	byDate bool // the order is biz_date and id, else id
+	empty  bool // there is nothing on it
+}
+
+// walk chooses the index for a filter. What it can't judge is in rest: whole rows have to
+// be looked at.
+func (s *Store) walk(ctx context.Context, f Filter) (w walk, rest terms, err error) {
+	w.after = f.After
+	if f.State == "" {
+		f.State = stateOf(f.Labels)
 	}
-	if len(f.Labels) > 0 {
-		add("label IN ?", f.Labels)
-	}
-	if f.From > 0 {
-		add("expected_at >= ?", f.From)
-	}
-	if f.To > 0 {
-		add("expected_at < ?", f.To)
-	}
-	if !f.MadeFrom.IsZero() { // ids are made with the clock or a little ahead of it, so the key helps
-		add("id >= ? AND created_at >= ?", domain.IDAt(f.MadeFrom), domain.Millis(f.MadeFrom))
-	}
-	if !f.MadeTo.IsZero() {
-		add("id < ? AND created_at < ?", domain.IDAt(f.MadeTo.Add(time.Minute)), domain.Millis(f.MadeTo))
-	}
-	order := "id DESC"
 	switch {
 	case f.Job != 0:
-		order = "biz_date DESC, id DESC"
-		if f.AfterID != 0 {
-			add("(biz_date < ? OR (biz_date = ? AND id < ?))", f.AfterDate.String(), f.AfterDate.String(), f.AfterID)
+		w.add("job_id = ?", f.Job)
+		if w.byDate = f.BizDate.IsZero(); !w.byDate {
+			w.add("biz_date = ?", f.BizDate.String())
 		}
-	case f.AfterID != 0:
-		add("id < ?", f.AfterID)
+		if f.State != "" {
+			rest.add("state = ?", string(f.State))
+		}
+	case f.State != "":
+		w.add("state = ?", string(f.State))
+		if !f.BizDate.IsZero() {
+			rest.add("biz_date = ?", f.BizDate.String())
+			err = s.within(ctx, &w, f.BizDate)
+		}
+	case !f.BizDate.IsZero():
+		w.add("biz_date = ?", f.BizDate.String())
 	}
-	query := "SELECT " + columns + " FROM instance"
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
+	if f.Projects != nil {
+		rest.add("project_id IN ?", append([]domain.ID{0}, f.Projects...))
 	}
-	return s.read(ctx, query+" ORDER BY "+order+" LIMIT ?", append(args, f.Limit)...)
+	if len(f.Labels) > 0 {
+		rest.add("label IN ?", f.Labels)
+	}
+	f.made(&w, &rest)
+	return w, rest, err
+}
+
+// made adds when the instances were made. Ids are made with the clock or a little ahead of
+// it, so they say it but for the edges; a walk in the order of dates can't be cut by them.
+func (f Filter) made(w *walk, rest *terms) {
+	ids := &w.terms
+	if w.byDate {
+		ids = rest
+	}
+	if !f.MadeFrom.IsZero() {
+		ids.add("id >= ?", domain.IDAt(f.MadeFrom))
+		rest.add("created_at >= ?", domain.Millis(f.MadeFrom))
+	}
+	if !f.MadeTo.IsZero() {
+		ids.add("id < ?", domain.IDAt(f.MadeTo.Add(time.Minute)))
+		rest.add("created_at < ?", domain.Millis(f.MadeTo))
+	}
+}
+
+// stateOf is the state that all the labels belong to; "" when there are none or several.
+func stateOf(labels []domain.Label) domain.State {
+	for _, state := range domain.States {
+		if len(labels) > 0 && !slices.ContainsFunc(labels, func(l domain.Label) bool { return !slices.Contains(domain.Labels[state], l) }) {
+			return state
+		}
+	}
+	return ""
+}
+
+// within cuts a walk in the order of ids to those that a business date has.
+func (s *Store) within(ctx context.Context, w *walk, date domain.BizDate) error {
+	first, last, err := s.span(ctx, date)
+	w.empty = last == 0
+	w.add("id >= ? AND id <= ?", first, last)
+	return err
+}
+
+// span is the first and the last id of a business date; 0 when it has none.
+func (s *Store) span(ctx context.Context, date domain.BizDate) (first, last domain.ID, err error) {
+	var ends struct{ First, Last int64 }
+	err = s.db.Scan(ctx, &ends, "SELECT COALESCE((SELECT MIN(id) FROM instance WHERE biz_date = ?), 0) AS first, COALESCE((SELECT MAX(id) FROM instance WHERE biz_date = ?), 0) AS last",
+		date.String(), date.String())
+	return domain.ID(ends.First), domain.ID(ends.Last), err
+}
+
+// order is the list's.
+func (w walk) order() string {
+	if w.byDate {
+		return " ORDER BY biz_date DESC, id DESC"
+	}
+	return " ORDER BY id DESC"
+}
+
+// from is the walk without what it has passed.
+func (w walk) from() terms {
+	t := terms{slices.Clone(w.conds), slices.Clone(w.args)}
+	switch date := w.after.Date.String(); {
+	case w.after.ID == 0:
+	case w.byDate:
+		t.add("biz_date <= ? AND (biz_date < ? OR id < ?)", date, date, w.after.ID)
+	default:
+		t.add("id < ?", w.after.ID)
+	}
+	return t
+}
+
+// skip finds the n-th row of the walk from where it stands, in the index alone; zero when
+// there are fewer.
+func (s *Store) skip(ctx context.Context, w walk, n int) (Place, error) {
+	t := w.from()
+	var end Place
+	err := s.db.Each(ctx, func(scan func(...any) error) error {
+		var id int64
+		var date string
+		if !w.byDate {
+			err := scan(&id)
+			end.ID = domain.ID(id)
+			return err
+		}
+		err := scan(&id, &date)
+		end.ID = domain.ID(id)
+		end.Date, _ = domain.ParseBizDate(date) // written by us only
+		return err
+	}, "SELECT "+w.key()+" FROM instance"+t.where()+w.order()+" LIMIT 1 OFFSET ?", append(t.args, n-1)...)
+	return end, err
+}
+
+func (w walk) key() string {
+	if w.byDate {
+		return "id, biz_date"
+	}
+	return "id"
+}
+
+// window looks at the next size rows of the walk and reads those that rest leaves.
+func (s *Store) window(ctx context.Context, w walk, rest terms, size, limit int) ([]domain.Instance, error) {
+	t := w.from()
+	args := append(append(append(t.args, size), rest.args...), limit)
+	return s.read(ctx, "SELECT "+columns+" FROM (SELECT id AS looked FROM instance"+t.where()+w.order()+" LIMIT ?) w JOIN instance ON id = looked"+
+		rest.where()+w.order()+" LIMIT ?", args...)
+}
+
+func (t terms) where() string {
+	if len(t.conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(t.conds, " AND ")
 }
 
 // ByTrace finds the instance one of whose runs carries the trace id; 0 if there is

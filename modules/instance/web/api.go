@@ -18,7 +18,8 @@ const (
 	apiMaxPage = 500
 )
 
-// briefs is one page of instances.
+// briefs is one page of instances. The list ends where the cursor is empty: a page may
+// be short before, when much had to be passed over to find what it has.
 type briefs struct {
 	Instances []brief `json:"instances"`
 	Cursor    string  `json:"cursor"`
@@ -30,19 +31,19 @@ func (h *Handlers) apiList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ins, next, err := h.list(ctx, readFilter(c.QueryParams()), limit)
+	found, err := h.list(ctx, readFilter(c.QueryParams()), limit)
 	if err != nil {
 		return err
 	}
-	names, err := h.namesOf(ctx, ins...)
+	names, err := h.namesOf(ctx, found.ins...)
 	if err != nil {
 		return err
 	}
-	out := make([]brief, len(ins))
-	for i, in := range ins {
+	out := make([]brief, len(found.ins))
+	for i, in := range found.ins {
 		out[i] = briefOf(in, names)
 	}
-	return c.JSON(http.StatusOK, briefs{out, next})
+	return c.JSON(http.StatusOK, briefs{out, found.next})
 }
 
 func (h *Handlers) apiShow(c echo.Context) error {

@@ -57,7 +57,7 @@ func labelsOf(phase string) []domain.Label {
 	return out
 }
 
-// place is the last row of a page, as a cursor carries it.
+// place is where a page ended, as a cursor carries it.
 type place struct {
 	ID   domain.ID      `json:"id"`
 	Date domain.BizDate `json:"date"`
@@ -91,7 +91,7 @@ func (f filter) plan(ctx context.Context, limit int) (store.Filter, error) {
 	if _, err := httpx.ReadCursor(f.Cursor, &after); err != nil {
 		return q, err
 	}
-	q.AfterID, q.AfterDate = after.ID, after.Date
+	q.After = store.Place(after)
 	return q, nil
 }
 
@@ -149,11 +149,19 @@ func join[T ~string](all []T) string {
 	return strings.Join(words, ", ")
 }
 
-// list reads one page; next is the cursor of the page after it, "" at the end.
-func (h *Handlers) list(ctx context.Context, f filter, limit int) (ins []domain.Instance, next string, err error) {
+// found is one page. next is the cursor of the page after it, "" at the end. stopped is
+// where the search for more of this page was left off, for it had looked at enough.
+type found struct {
+	ins     []domain.Instance
+	next    string
+	stopped store.Place
+}
+
+// list reads one page.
+func (h *Handlers) list(ctx context.Context, f filter, limit int) (p found, err error) {
 	q, err := f.plan(ctx, limit+1)
 	if err != nil {
-		return nil, "", err
+		return p, err
 	}
 	if f.Job != "" {
 		j, err := h.Jobs.Find(ctx, f.Job)
@@ -161,42 +169,48 @@ func (h *Handlers) list(ctx context.Context, f filter, limit int) (ins []domain.
 			err = httpx.Allow(ctx, j.ProjectID, domain.ActInstanceRead)
 		}
 		if err != nil {
-			return nil, "", err
+			return p, err
 		}
 		q.Job = j.ID
 	}
 	if f.Trace != "" {
-		return h.byTrace(ctx, f.Trace, q)
+		p.ins, err = h.byTrace(ctx, f.Trace, q)
+		return p, err
 	}
-	if ins, err = h.Records.Store.List(ctx, q); err != nil || len(ins) <= limit {
-		return ins, "", err
+	if p.ins, p.stopped, err = h.Records.Store.List(ctx, q); err != nil {
+		return p, err
 	}
-	ins = ins[:limit]
-	last := ins[limit-1]
-	next, err = httpx.Cursor(place{last.ID, last.BizDate})
-	return ins, next, err
+	at := p.stopped
+	if len(p.ins) > limit {
+		p.ins = p.ins[:limit]
+		at = store.Place{ID: p.ins[limit-1].ID, Date: p.ins[limit-1].BizDate}
+	}
+	if at.ID != 0 {
+		p.next, err = httpx.Cursor(place(at))
+	}
+	return p, err
 }
 
 // byTrace is the one instance whose run carries the trace id, if the rest of the
 // filter lets it pass and the caller may see it.
-func (h *Handlers) byTrace(ctx context.Context, trace string, q store.Filter) ([]domain.Instance, string, error) {
+func (h *Handlers) byTrace(ctx context.Context, trace string, q store.Filter) ([]domain.Instance, error) {
 	id, err := h.Records.Store.ByTrace(ctx, strings.ToLower(trace))
 	if err != nil || id == 0 {
-		return nil, "", err
+		return nil, err
 	}
 	in, err := h.Records.Store.Get(ctx, id)
 	if domain.Is(err, domain.NotFound) {
-		return nil, "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	passes := (q.Projects == nil || slices.Contains(q.Projects, in.ProjectID)) && (q.Job == 0 || q.Job == in.JobID) &&
 		(q.BizDate.IsZero() || q.BizDate == in.BizDate) && (q.State == "" || q.State == in.State) &&
 		(len(q.Labels) == 0 || slices.Contains(q.Labels, in.Label)) && !in.CreatedAt.Before(q.MadeFrom) &&
 		(q.MadeTo.IsZero() || in.CreatedAt.Before(q.MadeTo))
 	if !passes {
-		return nil, "", nil
+		return nil, nil
 	}
-	return []domain.Instance{in}, "", nil
+	return []domain.Instance{in}, nil
 }

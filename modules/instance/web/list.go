@@ -28,7 +28,7 @@ func (h *Handlers) listPage(c echo.Context) error {
 		Filter: instances.Filter{State: f.State, Label: f.Label, Job: f.Job, BizDate: f.BizDate, Trace: f.Trace}}
 	p.Filter.MadeFrom, p.Filter.MadeTo, p.Filter.Made = f.MadeFrom, f.MadeTo, madeWords(ctx, f)
 	p.Chips, p.Labels = chipsOf(f), labelOptions(ctx, f.State)
-	ins, next, err := h.list(ctx, f, pageSize)
+	found, err := h.list(ctx, f, pageSize)
 	if err != nil {
 		status, text, ok := httpx.Explain(c, err)
 		if !ok {
@@ -37,19 +37,22 @@ func (h *Handlers) listPage(c echo.Context) error {
 		p.Error = text
 		return httpx.Render(c, status, instances.List(p))
 	}
-	names, err := h.namesOf(ctx, ins...)
+	names, err := h.namesOf(ctx, found.ins...)
 	if err != nil {
 		return err
 	}
-	targets, err := h.targets(ctx, ins)
+	targets, err := h.targets(ctx, found.ins)
 	if err != nil {
 		return err
 	}
-	for _, in := range ins {
+	for _, in := range found.ins {
 		p.Rows = append(p.Rows, rowOf(ctx, in, names, targets))
 	}
-	if next != "" {
-		p.Pager.NextURL = address(f, next)
+	if found.next != "" {
+		p.Pager.NextURL = address(f, found.next)
+	}
+	if found.stopped.ID != 0 {
+		p.Pager.PartialUntil = found.stopped.ID.Time()
 	}
 	if f.Cursor != "" {
 		p.Pager.FirstURL = address(f, "")

@@ -21,15 +21,27 @@ func (s *Store) Briefs(ctx context.Context, ids []domain.ID) ([]domain.Job, erro
 }
 
 // Count tells how many jobs of the projects (nil: all) there are, and how many of
-// them are enabled.
+// them are enabled. How many are paused is counted, for these are few as a rule; how
+// many there are is remembered.
 func (s *Store) Count(ctx context.Context, projects []domain.ID) (total, enabled int64, err error) {
-	query, args := "SELECT COUNT(*) AS total, COALESCE(SUM(CASE WHEN enabled = 1 THEN 1 ELSE 0 END), 0) AS enabled FROM job WHERE deleted_at = 0", []any{}
+	query, args := "SELECT COUNT(*) FROM job WHERE deleted_at = 0 AND enabled = 0", []any{}
 	if projects != nil {
 		query, args = query+" AND project_id IN ?", append(args, append([]domain.ID{0}, projects...))
 	}
-	var found struct{ Total, Enabled int64 }
-	err = s.db.Scan(ctx, &found, query, args...)
-	return found.Total, found.Enabled, err
+	var paused int64
+	if err := s.db.Scan(ctx, &paused, query, args...); err != nil {
+		return 0, 0, err
+	}
+	all, err := s.totals(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for project, n := range all {
+		if projects == nil || slices.Contains(projects, project) {
+			total += n
+		}
+	}
+	return total, max(total-paused, 0), nil
 }
 
 // EdgesOf reads the edges in force that begin or end at a job.

@@ -16,11 +16,13 @@ import (
 
 // Store reads and writes the tables job, job_version, job_dep and graph.
 type Store struct {
-	db *dbx.DB
+	db    *dbx.DB
+	jobs  remembered[map[domain.ID]int64]
+	edges remembered[Edges]
 }
 
 // New is a store over the pool.
-func New(db *dbx.DB) *Store { return &Store{db} }
+func New(db *dbx.DB) *Store { return &Store{db: db} }
 
 // Tx runs fn in a transaction, or in the one that ctx carries.
 func (s *Store) Tx(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -249,12 +251,13 @@ type Link struct {
 
 // Links reads all edges.
 func (s *Store) Links(ctx context.Context) ([]Link, error) {
-	var rows []struct{ JobID, UpstreamJobID int64 }
-	err := s.db.Scan(ctx, &rows, "SELECT job_id, upstream_job_id FROM job_dep")
-	out := make([]Link, len(rows))
-	for i, r := range rows {
-		out[i] = Link{domain.ID(r.JobID), domain.ID(r.UpstreamJobID)}
-	}
+	var out []Link
+	err := s.db.Each(ctx, func(scan func(...any) error) error {
+		var job, on int64
+		err := scan(&job, &on)
+		out = append(out, Link{domain.ID(job), domain.ID(on)})
+		return err
+	}, "SELECT job_id, upstream_job_id FROM job_dep")
 	return out, err
 }
 
@@ -279,15 +282,15 @@ func (s *Store) FirstNames(ctx context.Context, projects []domain.ID, limit int)
 }
 
 func (s *Store) names(ctx context.Context, query string, args ...any) ([]Name, error) {
-	var rows []struct {
-		ID, ProjectID int64
-		Name, Title   string
-	}
-	err := s.db.Scan(ctx, &rows, query, args...)
-	out := make([]Name, len(rows))
-	for i, r := range rows {
-		out[i] = Name{domain.ID(r.ID), domain.ID(r.ProjectID), r.Name, r.Title}
-	}
+	var out []Name
+	err := s.db.Each(ctx, func(scan func(...any) error) error {
+		var id, project int64
+		var n Name
+		err := scan(&id, &project, &n.Name, &n.Title)
+		n.ID, n.ProjectID = domain.ID(id), domain.ID(project)
+		out = append(out, n)
+		return err
+	}, query, args...)
 	return out, err
 }
 
@@ -320,27 +323,29 @@ type Filter struct {
 	Limit     int
 }
 
-// List reads one page of jobs with their definitions.
+// List reads one page of jobs with their definitions. Which they are is found in an index alone; rows are read of
+// those of the page.
 func (s *Store) List(ctx context.Context, f Filter) ([]domain.Job, error) {
-	where, args := []string{"j.deleted_at = 0"}, []any{}
+	where, args := []string{"deleted_at = 0"}, []any{}
 	add := func(cond string, a ...any) { where, args = append(where, cond), append(args, a...) }
 	if f.Projects != nil {
-		add("j.project_id IN ?", append([]domain.ID{0}, f.Projects...))
+		add("project_id IN ?", append([]domain.ID{0}, f.Projects...))
 	}
 	if f.IDs != nil {
-		add("j.id IN ?", append([]domain.ID{0}, f.IDs...))
+		add("id IN ?", append([]domain.ID{0}, f.IDs...))
 	}
 	if f.Text != "" {
 		like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(f.Text)) + "%"
-		add("(LOWER(j.name) LIKE ? ESCAPE '!' OR LOWER(j.title) LIKE ? ESCAPE '!' OR LOWER(j.owner) LIKE ? ESCAPE '!')", like, like, like)
+		add("(LOWER(name) LIKE ? ESCAPE '!' OR LOWER(title) LIKE ? ESCAPE '!' OR LOWER(owner) LIKE ? ESCAPE '!')", like, like, like)
 	}
 	if f.Enabled != nil {
-		add("j.enabled = ?", *f.Enabled)
+		add("enabled = ?", *f.Enabled)
 	}
 	if f.AfterID != 0 { // the first condition is where the walk along the index begins
-		add("j.name >= ? AND (j.name > ? OR j.id > ?)", f.AfterName, f.AfterName, f.AfterID)
+		add("name >= ? AND (name > ? OR id > ?)", f.AfterName, f.AfterName, f.AfterID)
 	}
 	var rows []row
-	err := s.db.Scan(ctx, &rows, columns+"WHERE "+strings.Join(where, " AND ")+" ORDER BY j.name, j.id LIMIT ?", append(args, f.Limit)...)
+	err := s.db.Scan(ctx, &rows, "SELECT j.*, v.spec, v.source FROM (SELECT id FROM job WHERE "+strings.Join(where, " AND ")+" ORDER BY name, id LIMIT ?) page "+
+		"JOIN job j ON j.id = page.id JOIN job_version v ON v.job_id = j.id AND v.version = j.version ORDER BY j.name, j.id", append(args, f.Limit)...)
 	return jobs(rows), err
 }

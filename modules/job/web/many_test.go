@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +49,57 @@ func TestAPageMayEndBetweenTwoJobsOfOneName(t *testing.T) {
 	})
 }
 
-// The form offers names to choose from, and no more of them than a browser can handle; the graph has them all.
+// The form offers names to choose from, and no more of them than a browser can handle.
+// id finds a job by [project/]name.
+func (w *world) id(name string) domain.Job {
+	w.T.Helper()
+	j, err := w.jobs.Get(w.T.Context(), name)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return j
+}
+
+// Counts and edges are remembered: whatever changes them is seen at once all the same, whoever changed it.
+func TestWhatIsRememberedOfDefinitionsIsTrue(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx, all := t.Context(), domain.ProjectSet{All: true}
+		other := store.New(w.DB) // as another process sees it
+		expect := func(after string, total, enabled int64, edges int) {
+			t.Helper()
+			for _, s := range []*store.Store{w.jobs.Store, other} {
+				n, on, err := s.Count(ctx, nil)
+				if err != nil || n != total || on != enabled {
+					t.Errorf("after %s: %d jobs, %d enabled, want %d and %d; %v", after, n, on, total, enabled, err)
+				}
+				if e, err := s.Edges(ctx); err != nil || len(e.ByUp) != edges || len(e.ByDown) != edges {
+					t.Errorf("after %s: %d edges, want %d; %v", after, len(e.ByUp), edges, err)
+				}
+			}
+		}
+		expect("nothing", 0, 0, 0)
+		w.apply(edge.AdminToken, yaml("a", "project: one"), yaml("b", `deps: [{name: "one/a"}]`), yaml("c", "enabled: false"))
+		expect("an apply", 3, 2, 1)
+		a, b := w.id("one/a"), w.id("b")
+		if n, on, err := w.jobs.Count(ctx, domain.ProjectSet{IDs: []domain.ID{a.ProjectID}}); err != nil || n != 1 || on != 1 {
+			t.Errorf("one project has %d jobs, %d enabled, %v", n, on, err)
+		}
+		if _, err := w.jobs.SetEnabled(ctx, a.ID, false, ""); err != nil {
+			t.Fatal(err)
+		}
+		expect("a pause", 3, 1, 1)
+		w.apply(edge.AdminToken, yaml("b"))
+		expect("a dependency taken away", 3, 1, 0)
+		if err := w.jobs.Delete(ctx, b.ID); err != nil {
+			t.Fatal(err)
+		}
+		expect("a deletion", 2, 0, 0)
+		if n, on, err := w.jobs.Count(ctx, all); err != nil || n != 2 || on != 0 {
+			t.Errorf("%d jobs, %d enabled, %v", n, on, err)
+		}
+	})
+}
+
 func TestTheFormOffersTheFirstNamesOnly(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.apply(edge.AdminToken, yaml("up", "project: other", `title: "the first"`))
@@ -63,21 +112,17 @@ func TestTheFormOffersTheFirstNamesOnly(t *testing.T) {
 		if n := strings.Count(page, "<option value="); n != 1000 {
 			t.Errorf("%d names are offered", n)
 		}
-		jobs, edges, err := w.jobs.Graph(t.Context(), domain.ProjectSet{All: true})
-		if err != nil || len(jobs) != 1001 {
-			t.Fatalf("the graph has %d jobs, %v", len(jobs), err)
-		}
-		up := slices.IndexFunc(jobs, func(j domain.JobName) bool { return j.Key.String() == "other/up" })
-		down := slices.IndexFunc(jobs, func(j domain.JobName) bool { return j.Key.String() == "down" })
-		if up < 0 || down < 0 || jobs[up].Title != "the first" || fmt.Sprint(edges) != fmt.Sprint([]domain.JobEdge{{Up: jobs[up].ID, Down: jobs[down].ID}}) {
-			t.Errorf("up %d, down %d, edges %v", up, down, edges)
-		}
-		only := domain.ProjectSet{IDs: []domain.ID{jobs[up].ProjectID}}
-		if jobs, edges, err = w.jobs.Graph(t.Context(), only); err != nil || len(jobs) != 1 || jobs[0].Key.String() != "other/up" || len(edges) != 0 {
-			t.Errorf("who sees one project has %v, %v, %v", jobs, edges, err)
-		}
+		up, down := w.id("other/up"), w.id("down")
+		only := domain.ProjectSet{IDs: []domain.ID{up.ProjectID}}
 		if names, err := w.jobs.FirstNames(t.Context(), only, 5); err != nil || len(names) != 1 || names[0].Title != "the first" {
 			t.Errorf("who sees one project is offered %v, %v", names, err)
+		}
+		want := []domain.JobEdge{{Up: up.ID, Down: down.ID}}
+		if byUp, byDown, err := w.jobs.Edges(t.Context(), domain.ProjectSet{All: true}); err != nil || !slices.Equal(byUp, want) || !slices.Equal(byDown, want) {
+			t.Errorf("edges %v, %v, %v", byUp, byDown, err)
+		}
+		if byUp, byDown, err := w.jobs.Edges(t.Context(), only); err != nil || len(byUp)+len(byDown) != 0 {
+			t.Errorf("who sees one project has the edges %v, %v, %v", byUp, byDown, err)
 		}
 	})
 }
