@@ -42,7 +42,7 @@ func (s *stage) floor(p *Part, reached float64) {
 	}
 	for _, perHop := range []int{10, 1} {
 		f := &floorRun{s: s, perHop: perHop}
-		rate, c := f.measure(pick(s.options, 8*time.Second, 4*time.Second))
+		rate, c := f.measure(pick(s.options, 6*time.Second, 4*time.Second))
 		name := "one task a message"
 		if perHop > 1 {
 			name = fmt.Sprintf("%d tasks a message", perHop)

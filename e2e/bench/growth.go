@@ -29,7 +29,7 @@ func (b *bench) growthPart() *Part {
 			s.center.Stop()
 			history.grow(size)
 			s.center.Restart()
-			s.pause(5 * time.Second)
+			s.pause(3 * time.Second)
 		}
 		s.grown(p, t, size)
 	}
@@ -69,7 +69,7 @@ func (s *stage) grown(p *Part, t *Table, size int64) {
 		}
 		t.row(key, name).put(at(size), value)
 	}
-	got, _ := s.volley(p, salvo{kind: "noop", n: 1000, rounds: pick(s.options, 4, 3), pause: 4 * time.Second})
+	got, _ := s.volley(p, salvo{kind: "noop", n: 1000, rounds: 3, pause: 3 * time.Second})
 	sp, _ := got.spread()
 	put("late_p50", "lateness p50", sp.p50)
 	put("late_p99", "lateness p99", sp.p99)

@@ -24,7 +24,7 @@ func (b *bench) idlePart() *Part {
 		row.aim("ready", s.starts(pick(s.options, 3, 1)), aims[0])
 		s.pause(2 * time.Second) // the start's own work is over by then
 		from := s.read()
-		s.pause(pick(s.options, 10*time.Second, 5*time.Second))
+		s.pause(pick(s.options, 7*time.Second, 5*time.Second))
 		to := s.read()
 		share := func(name string) float64 {
 			return 100 * (to.cpu[name] - from.cpu[name]).Seconds() / to.at.Sub(from.at).Seconds()
@@ -68,8 +68,8 @@ func (b *bench) embeddedPart() *Part {
 		Measured: fmt.Sprintf("As in a and b, with `--mode=all` on SQLite and the Redis inside the process: one process, whose processor time stands under center. %d noop jobs with `every: 1s` for the sustained rate, while pages are asked for, %d a second.", rate, pageRate)}
 	t := p.table("lateness", "due in the same second", latenessColumns()...)
 	for _, n := range []int{100, 1000} {
-		s.fire(p, t, salvo{"noop", n, 3, 5 * time.Second, nil})
+		s.fire(p, t, salvo{"noop", n, 3, 3 * time.Second, nil})
 	}
-	s.flood(p, flood{rate: rate, warm: 5 * time.Second, window: pick(b.options, 20*time.Second, 10*time.Second)})
+	s.flood(p, flood{rate: rate, warm: 5 * time.Second, window: pick(b.options, 12*time.Second, 8*time.Second)})
 	return p
 }

@@ -32,7 +32,7 @@ func (o options) salvos() []salvo {
 		{"shell", 1000, 3, s(5), nil},
 	}
 	if !o.quick {
-		all = append(all, salvo{"shell", 10_000, 1, s(20), nil})
+		all = append(all, salvo{"shell", 10_000, 1, s(10), nil})
 	}
 	return all
 }
@@ -98,7 +98,7 @@ func (s *stage) schedule(j *jobs, v salvo) time.Time {
 	if v.n > mostApplied {
 		need = loaded
 	}
-	first := time.Now().Add(need + time.Duration(min(v.n, mostApplied))*applyCost).Truncate(time.Second)
+	first := time.Now().Add(need + time.Duration(min(v.n, mostApplied))*applyCost + time.Second).Truncate(time.Second)
 	seconds := make([]string, 0, 60)
 	every := int(v.pause.Seconds())
 	for sec := first.Second() % every; sec < 60; sec += every {

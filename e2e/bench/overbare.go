@@ -13,7 +13,7 @@ import (
 // fork+exec and rounds of the same command as a task take turns, so that both meet the same machine.
 func (b *bench) overBare(p *Part) {
 	cmd := exec.CommandContext(b.ctx, "go", "test", "-buildvcs=false", "-run", "^$", "-bench", "^BenchmarkOverBare$/^sh$",
-		"-benchtime", pick(b.options, 3*time.Second, time.Second).String(), "github.com/axsched/ax/worker/runner")
+		"-benchtime", pick(b.options, 2*time.Second, time.Second).String(), "github.com/axsched/ax/worker/runner")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

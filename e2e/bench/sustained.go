@@ -19,7 +19,7 @@ func (b *bench) sustainedPart() *Part {
 	p := &Part{Title: "Sustained instances a second",
 		Measured: fmt.Sprintf("%s noop jobs with `every: 1s`, spread over the second, after a warm-up; ended means success in the database, with full history. Meanwhile pages are asked for, %d a second. Then the floor on the same servers: the rows of an instance and an attempt inserted in batches, the same asynq hop, guarded updates of the same rows, nothing else.",
 			number(float64(b.rate), 0), pageRate)}
-	f := flood{rate: b.rate, warm: pick(b.options, 10*time.Second, 5*time.Second), window: pick(b.options, 60*time.Second, 20*time.Second), aim: atLeast(4000)}
+	f := flood{rate: b.rate, warm: pick(b.options, 8*time.Second, 5*time.Second), window: pick(b.options, 60*time.Second, 20*time.Second), aim: atLeast(4000)}
 	ended := s.flood(p, f)
 	s.worker.Kill() // with a backlog it would take a while to end of itself
 	s.center.Kill()
