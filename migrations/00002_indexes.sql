@@ -32,6 +32,10 @@ UPDATE instance SET queue_rank = -1 WHERE state = 'running' AND label = 'stoppin
 /*!50600 ALTER TABLE `membership` CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */;
 /*!50600 ALTER TABLE `audit` CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */;
 /*!50600 ALTER TABLE `idempotency` CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin */;
+-- attempt.nonce is written by the version before this one only: the boot says who asks again.
+-- Of one width, so that a row is moved where it stands: one that grows splits its page.
+/*!50600 ALTER TABLE instance MODIFY state CHAR(10) NOT NULL, MODIFY label CHAR(20) NOT NULL */;
+/*!50600 ALTER TABLE attempt MODIFY state CHAR(10) NOT NULL, MODIFY outcome CHAR(12) NOT NULL DEFAULT '' */;
 
 -- +goose Down
 /*!50600 ALTER TABLE instance DROP INDEX instance_state, ADD INDEX instance_state (state, label, id) */;

@@ -193,7 +193,7 @@ type claimant struct {
 	attempt domain.ID
 }
 
-// sortClaims lists the claims to decide, one per attempt, the newest of its target;
+// sortClaims lists the claims to decide, one per attempt;
 // foreign are those by anybody else, with the reason: a task goes to its target alone.
 func (b *Broker) sortClaims(letters []Letter) ([]domain.Claim, map[claimant]string) {
 	var all []domain.Claim
@@ -208,16 +208,14 @@ func (b *Broker) sortClaims(letters []Letter) ([]domain.Claim, map[claimant]stri
 		}
 		for _, raw := range c.IDs {
 			id := domain.ID(raw)
-			claim := domain.Claim{Attempt: id, Worker: l.Said.Worker, Boot: l.Said.Boot, Nonce: c.Nonce}
+			claim := domain.Claim{Attempt: id, Worker: l.Said.Worker, Boot: l.Said.Boot}
 			f := b.mem.flights[id]
 			at, known := place[id]
 			switch {
 			case f != nil && (f.target != claim.Worker || f.boot != claim.Boot),
 				known && (all[at].Worker != claim.Worker || all[at].Boot != claim.Boot):
 				foreign[claimant{claim.Worker, claim.Boot, id}] = "the attempt was sent to somebody else"
-			case known:
-				all[at] = claim
-			default:
+			case !known:
 				place[id] = len(all)
 				all = append(all, claim)
 			}

@@ -121,7 +121,7 @@ func (w *world) Grant(_ context.Context, claims []domain.Claim) (map[domain.ID]*
 			denied[c.Attempt] = "it is not yours"
 			continue
 		}
-		a.State, a.Nonce = domain.AttemptGranted, c.Nonce
+		a.State = domain.AttemptGranted
 		w.attempts[a.ID] = a
 		tasks[a.ID] = &protocol.Task{Attempt: int64(a.ID)}
 	}

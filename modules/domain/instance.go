@@ -158,7 +158,6 @@ type Attempt struct {
 	Boot         int64  // the worker's boot number
 	Lane         Lane
 	MessageID    string
-	Nonce        string // of the newest claim
 	DispatchedAt time.Time
 	AckedAt      time.Time // the claim arrived
 	GrantedAt    time.Time

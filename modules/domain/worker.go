@@ -67,5 +67,4 @@ type Claim struct {
 	Attempt ID
 	Worker  string
 	Boot    int64
-	Nonce   string
 }

@@ -197,7 +197,7 @@ func (w *world) dispatch(id domain.ID) domain.Attempt {
 }
 
 func claim(a domain.Attempt) domain.Claim {
-	return domain.Claim{Attempt: a.ID, Worker: a.Target, Boot: a.Boot, Nonce: "n"}
+	return domain.Claim{Attempt: a.ID, Worker: a.Target, Boot: a.Boot}
 }
 
 // grant gives the right to run and fails the test if it is denied.

@@ -22,7 +22,6 @@ type attemptRow struct {
 	Boot         int64
 	Lane         string
 	MessageID    string
-	Nonce        string
 	DispatchedAt int64
 	AckedAt      int64
 	GrantedAt    int64
@@ -45,7 +44,7 @@ func toAttemptRow(a domain.Attempt) attemptRow {
 	return attemptRow{
 		ID: int64(a.ID), ProjectID: int64(a.ProjectID), InstanceID: int64(a.InstanceID), RunID: int64(a.RunID), Shard: a.Shard,
 		Ordinal: a.Ordinal, State: string(a.State), Target: a.Target, Boot: a.Boot, Lane: string(a.Lane), MessageID: a.MessageID,
-		Nonce: a.Nonce, DispatchedAt: domain.Millis(a.DispatchedAt), AckedAt: domain.Millis(a.AckedAt), GrantedAt: domain.Millis(a.GrantedAt),
+		DispatchedAt: domain.Millis(a.DispatchedAt), AckedAt: domain.Millis(a.AckedAt), GrantedAt: domain.Millis(a.GrantedAt),
 		StartedAt: domain.Millis(a.StartedAt), FinishedAt: domain.Millis(a.FinishedAt), TimeoutMs: a.Deadline.Milliseconds(),
 		KillAt: domain.Millis(a.KillAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: string(a.Result), Late: a.Late,
 		LogLines: a.LogLines,
@@ -56,7 +55,7 @@ func (r attemptRow) attempt() domain.Attempt {
 	a := domain.Attempt{
 		ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), InstanceID: domain.ID(r.InstanceID), RunID: domain.ID(r.RunID), Shard: r.Shard,
 		Ordinal: r.Ordinal, State: domain.AttemptState(r.State), Target: r.Target, Boot: r.Boot, Lane: domain.Lane(r.Lane), MessageID: r.MessageID,
-		Nonce: r.Nonce, DispatchedAt: domain.FromMillis(r.DispatchedAt), AckedAt: domain.FromMillis(r.AckedAt), GrantedAt: domain.FromMillis(r.GrantedAt),
+		DispatchedAt: domain.FromMillis(r.DispatchedAt), AckedAt: domain.FromMillis(r.AckedAt), GrantedAt: domain.FromMillis(r.GrantedAt),
 		StartedAt: domain.FromMillis(r.StartedAt), FinishedAt: domain.FromMillis(r.FinishedAt), Deadline: millis(r.TimeoutMs),
 		KillAt: domain.FromMillis(r.KillAt), ExitCode: r.ExitCode, Outcome: domain.Outcome(r.Outcome), Message: r.Message, Late: r.Late,
 		LogLines: r.LogLines,
@@ -100,17 +99,17 @@ func (s *Store) Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]do
 }
 
 // attemptColumns are those of an attempt in the order of dest.
-const attemptColumns = "id, project_id, instance_id, run_id, shard, ordinal, state, target, boot, lane, message_id, nonce, dispatched_at, acked_at, granted_at, " +
+const attemptColumns = "id, project_id, instance_id, run_id, shard, ordinal, state, target, boot, lane, message_id, dispatched_at, acked_at, granted_at, " +
 	"started_at, finished_at, timeout_ms, kill_at, exit_code, outcome, message, result, late, log_lines"
 
 var attemptNames = strings.Split(attemptColumns, ", ")
 
 // zeroAttempt are those whose default is 0, the empty text or nothing.
-var zeroAttempt = []string{"shard", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "log_lines"}
+var zeroAttempt = []string{"shard", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "log_lines"}
 
 // values are those of attemptColumns.
 func (r attemptRow) values() []any {
-	return []any{r.ID, r.ProjectID, r.InstanceID, r.RunID, r.Shard, r.Ordinal, r.State, r.Target, r.Boot, r.Lane, r.MessageID, r.Nonce,
+	return []any{r.ID, r.ProjectID, r.InstanceID, r.RunID, r.Shard, r.Ordinal, r.State, r.Target, r.Boot, r.Lane, r.MessageID,
 		r.DispatchedAt, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.TimeoutMs, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
 }
 
@@ -123,7 +122,7 @@ func (r attemptRow) exitCode() any {
 }
 
 func (r *attemptRow) dest() []any {
-	return []any{&r.ID, &r.ProjectID, &r.InstanceID, &r.RunID, &r.Shard, &r.Ordinal, &r.State, &r.Target, &r.Boot, &r.Lane, &r.MessageID, &r.Nonce,
+	return []any{&r.ID, &r.ProjectID, &r.InstanceID, &r.RunID, &r.Shard, &r.Ordinal, &r.State, &r.Target, &r.Boot, &r.Lane, &r.MessageID,
 		&r.DispatchedAt, &r.AckedAt, &r.GrantedAt, &r.StartedAt, &r.FinishedAt, &r.TimeoutMs, &r.KillAt, &r.ExitCode, &r.Outcome, &r.Message, &r.Result, &r.Late, &r.LogLines}
 }
 
@@ -155,7 +154,7 @@ func (s *Store) AttemptsOf(ctx context.Context, instance domain.ID) ([]domain.At
 	return out, err
 }
 
-var attemptCols = []string{"state", "nonce", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines"}
+var attemptCols = []string{"state", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines"}
 
 // SaveAttempts writes back attempts whose instances the caller has locked.
 func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) error {
@@ -178,7 +177,7 @@ func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) er
 // attemptValues are the id and the values of attemptCols.
 func attemptValues(a domain.Attempt) []any {
 	r := toAttemptRow(a)
-	return []any{r.ID, r.State, r.Nonce, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
+	return []any{r.ID, r.State, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
 }
 
 // GrantAttempts is the compare-and-set sent → granted.
@@ -186,10 +185,10 @@ func (s *Store) GrantAttempts(ctx context.Context, as []domain.Attempt) error {
 	if len(as) == 0 {
 		return nil
 	}
-	u := dbx.Update{Table: "attempt", Keys: []string{"id", "state"}, Cols: []string{"nonce", "acked_at", "granted_at"}, Rows: make([][]any, len(as)),
+	u := dbx.Update{Table: "attempt", Keys: []string{"id", "state"}, Cols: []string{"acked_at", "granted_at"}, Rows: make([][]any, len(as)),
 		Extra: "state = 'granted'"}
 	for i, a := range as {
-		u.Rows[i] = []any{a.ID, string(domain.AttemptSent), a.Nonce, domain.Millis(a.AckedAt), domain.Millis(a.GrantedAt)}
+		u.Rows[i] = []any{a.ID, string(domain.AttemptSent), domain.Millis(a.AckedAt), domain.Millis(a.GrantedAt)}
 	}
 	n, err := s.db.UpdateRows(ctx, u)
 	if err == nil && n != int64(len(as)) {

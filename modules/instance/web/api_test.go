@@ -167,7 +167,7 @@ func (w *world) run(in domain.Instance) domain.Attempt {
 	w.ok(err)
 	as, err := w.life.Dispatch(w.t.Context(), []domain.Assignment{{Instance: in, Attempt: w.life.IDs.Next(), Target: "w1", Boot: 1, MessageID: "m"}})
 	w.ok(err)
-	tasks, denied, err := w.life.Grant(w.t.Context(), []domain.Claim{{Attempt: as[0].ID, Worker: "w1", Boot: 1, Nonce: "n"}})
+	tasks, denied, err := w.life.Grant(w.t.Context(), []domain.Claim{{Attempt: as[0].ID, Worker: "w1", Boot: 1}})
 	w.ok(err)
 	if len(tasks) != 1 {
 		w.t.Fatalf("denied: %v", denied)
