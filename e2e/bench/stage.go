@@ -19,6 +19,7 @@ type stage struct {
 	worker         *setup.Process // nil on embedded stores and where none is wanted
 	c              *setup.Client
 	db             *sql.DB
+	clock          string                   // the database's milliseconds, as SQL
 	rest           map[string]time.Duration // processor time that each process takes in a second of idleness
 }
 
@@ -85,7 +86,7 @@ func (s *stage) open() {
 	db, err := dbx.Open(s.ctx, s.site.DatabaseURL(s.center), dbx.Options{Pool: 4})
 	s.must(err, "opening the database")
 	s.Cleanup(func() { _ = db.Close() })
-	s.db = db.SQL()
+	s.db, s.clock = db.SQL(), db.NowSQL()
 }
 
 // processes are those of the bill that live.

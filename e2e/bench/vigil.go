@@ -80,8 +80,8 @@ func (v *vigil) look() {
 
 // rows reads the leases, the workers' rows and the epoch, and the database's clock with them.
 func (v *vigil) rows(ctx context.Context) error {
-	rows, err := v.s.db.QueryContext(ctx, "SELECT 'lease', CAST(node AS CHAR), renewed_at, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) FROM lease "+
-		"UNION ALL SELECT 'worker', name, seen_at, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) FROM worker WHERE lost_at = 0 UNION ALL SELECT 'epoch', name, epoch, 0 FROM epoch WHERE name = 'broker'")
+	rows, err := v.s.db.QueryContext(ctx, "SELECT 'lease', CAST(node AS CHAR), renewed_at, "+v.s.clock+" FROM lease "+
+		"UNION ALL SELECT 'worker', name, seen_at, "+v.s.clock+" FROM worker WHERE lost_at = 0 UNION ALL SELECT 'epoch', name, epoch, 0 FROM epoch WHERE name = 'broker'")
 	if err != nil {
 		return err
 	}
