@@ -117,7 +117,7 @@ func (d *Definitions) Neighbours(ctx context.Context, job domain.ID) (up, down [
 
 // NamesOf reads the names of jobs, deleted ones too; unknown ids are absent.
 func (d *Definitions) NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error) {
-	found, err := d.Store.Briefs(ctx, slices.Compact(slices.Sorted(slices.Values(jobs))))
+	found, err := d.Store.NamesOf(ctx, slices.Compact(slices.Sorted(slices.Values(jobs))))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (d *Definitions) NamesOf(ctx context.Context, jobs []domain.ID) (map[domain
 	}
 	out := make(map[domain.ID]domain.JobName, len(found))
 	for _, j := range found {
-		out[j.ID] = jobName(store.Name{ID: j.ID, ProjectID: j.ProjectID, Name: j.Name, Title: j.Title}, projects)
+		out[j.ID] = jobName(j, projects)
 	}
 	return out, nil
 }

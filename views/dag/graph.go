@@ -63,15 +63,7 @@ func edgeState(d drawing, e Edge) string {
 	if d.cycle[e] {
 		return "cycle"
 	}
-	for _, n := range d.nodes {
-		if n.ID == e.From {
-			if n.Status.State == "" {
-				return "none"
-			}
-			return n.Status.State
-		}
-	}
-	return "none"
+	return stateOr(d.states[e.From])
 }
 
 const (
@@ -116,18 +108,15 @@ func nodeName(ctx context.Context, n Node) string {
 	return text
 }
 
-// neighbours are the ids at the other end of a node's edges.
-func neighbours(p GraphPage, id string, up bool) []string {
-	var ids []string
-	for _, e := range p.Edges {
-		if up && e.To == id {
-			ids = append(ids, e.From)
-		}
-		if !up && e.From == id {
-			ids = append(ids, e.To)
-		}
+// near is the ids at the other ends of each node's edges.
+type near struct{ up, down map[string][]string }
+
+func neighboursOf(edges []Edge) near {
+	n := near{map[string][]string{}, map[string][]string{}}
+	for _, e := range edges {
+		n.up[e.To], n.down[e.From] = append(n.up[e.To], e.From), append(n.down[e.From], e.To)
 	}
-	return ids
+	return n
 }
 
 // with is the page's address with one value changed.

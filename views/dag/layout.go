@@ -35,6 +35,7 @@ type drawing struct {
 	nodes         []placed
 	routes        []route
 	cycle         map[Edge]bool
+	states        map[string]string // of the nodes, by id
 	width, height float64
 }
 
@@ -297,12 +298,13 @@ func measure(nodes []Node, slots []*slot, chains []chain, cycle map[Edge]bool, c
 	}
 	x := func(s *slot) float64 { return margin + float64(s.layer)*(nodeWidth+layerGap) }
 	y := func(s *slot) float64 { return s.y - top + margin }
-	d := drawing{cycle: cycle, height: bottom - top + 2*margin}
+	d := drawing{cycle: cycle, states: make(map[string]string, len(nodes)), height: bottom - top + 2*margin}
 	if len(cycle) > 0 {
 		d.height += bowRoom
 	}
 	d.width = 2*margin + float64(len(columns))*(nodeWidth+layerGap) - layerGap
 	for i := range nodes {
+		d.states[nodes[i].ID] = nodes[i].Status.State
 		d.nodes = append(d.nodes, placed{Node: nodes[i], x: x(slots[i]), y: y(slots[i]) - nodeHeight/2})
 	}
 	for _, c := range chains {

@@ -7,15 +7,15 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Briefs reads jobs by their ids without their definitions, deleted ones too.
-func (s *Store) Briefs(ctx context.Context, ids []domain.ID) ([]domain.Job, error) {
-	var out []domain.Job
+// NamesOf reads the names of jobs by their ids, deleted ones too, in any order.
+func (s *Store) NamesOf(ctx context.Context, ids []domain.ID) ([]Name, error) {
+	var out []Name
 	for part := range slices.Chunk(ids, 500) {
-		var rows []row
-		if err := s.db.Scan(ctx, &rows, "SELECT * FROM job WHERE id IN ? ORDER BY name, id", part); err != nil {
+		found, err := s.names(ctx, "SELECT id, project_id, name, title FROM job WHERE id IN ?", part)
+		if err != nil {
 			return nil, err
 		}
-		out = append(out, jobs(rows)...)
+		out = append(out, found...)
 	}
 	return out, nil
 }

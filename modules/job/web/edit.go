@@ -117,9 +117,9 @@ func (h *Handlers) editPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.Check, err = h.checked(c, t); err != nil {
-		return err
-	}
+	// The text was judged with all others when it was saved, and nothing that it depends on can be deleted since.
+	parsed, problems := h.Jobs.Read(t.files())
+	p.Check = judged(c.Request().Context(), parsed, problems)
 	return httpx.Render(c, http.StatusOK, jobs.Edit(p))
 }
 
@@ -214,15 +214,20 @@ func (h *Handlers) checked(c echo.Context, t typed) (jobs.CheckResult, error) {
 	if err != nil {
 		return jobs.CheckResult{}, err
 	}
+	return judged(ctx, parsed, problems), nil
+}
+
+// judged is what a judgement came to.
+func judged(ctx context.Context, parsed []job.Parsed, problems job.Problems) jobs.CheckResult {
 	out := jobs.CheckResult{Checked: true, Problems: shown(lookup(ctx), problems), Jobs: len(parsed)}
 	if len(parsed) == 0 {
-		return out, nil
+		return out
 	}
 	first := parsed[0]
 	out.Schedule, out.Zone, out.Next = scheduleWords(ctx, first.Spec), first.Spec.Timezone, shownAs(first.Next)
 	out.NoNext = i18n.T(ctx, "schedule.no_next")
 	out.Timeout, out.TimeoutDefault = time.Duration(first.Spec.TimeoutSec)*time.Second, !first.Spec.TimeoutGiven
-	return out, nil
+	return out
 }
 
 func shown(say job.Lookup, ps job.Problems) []jobs.Problem {
