@@ -171,8 +171,10 @@ func memoryColumns() []Column {
 func (v *vigil) put(p *Part, alive, memory *Row) {
 	alive.aim("beat", float64(v.beat.gap), atMost(5000)).put("row", float64(v.row.gap))
 	alive.aim("lease", float64(v.lease.gap), atMost(3000)).aim("epochs", float64(v.epoch-v.began), atMost(0))
+	// What waits stands in the database: a few hundred MB of 200,000 instances elsewhere would be growth without bound.
+	bounds := map[string]*Aim{"center": atMost(400), "worker": atMost(200), "redis": atMost(100)}
 	for _, name := range []string{"center", "worker", "redis"} {
-		memory.put(name+"_before", v.before[name]).put(name, v.memory[name])
+		memory.put(name+"_before", v.before[name]).aim(name, v.memory[name], bounds[name])
 	}
 	memory.put("journal", v.journal)
 	if len(v.bad) > 0 {
