@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -11,15 +10,14 @@ import (
 )
 
 // desk is where starts and outcomes wait for their application, in the order of
-// their coming. Claims go first: while they keep coming, starts and outcomes wait a
-// while and then go together, so that a peak of due fires is started before it is
-// booked.
+// their coming. Claims go first: while some of what was sent is not claimed yet,
+// starts and outcomes wait a while and then go together, so that a peak of due fires
+// is started before it is booked.
 type desk struct {
 	mu      sync.Mutex
 	letters []Letter
 	came    bell
-	room    bell         // rung when letters were taken away
-	claimed atomic.Int64 // when claims were answered last, in nanoseconds of the broker's clock
+	room    bell // rung when letters were taken away
 }
 
 const (
@@ -27,8 +25,6 @@ const (
 	deskMost = 5 * mailBatch
 	// patience is how long starts and outcomes wait behind claims at most.
 	patience = 250 * time.Millisecond
-	// claimsGo is how long after the last claim more are expected.
-	claimsGo = 20 * time.Millisecond
 	deskLook = 5 * time.Millisecond
 )
 
@@ -105,11 +101,10 @@ func (b *Broker) book(ctx context.Context) error {
 	}
 }
 
-// letClaimsGo waits while claims keep coming, for a while.
+// letClaimsGo waits while claims are to come, for a while.
 func (b *Broker) letClaimsGo(ctx context.Context) {
-	for began := b.Mono(); b.desk.len() < mailBatch; {
-		now := b.Mono()
-		if now.Sub(began) >= patience || now.UnixNano()-b.desk.claimed.Load() > int64(claimsGo) || !pause(ctx, deskLook) {
+	for began := b.Mono(); b.desk.len() < mailBatch && b.mem.awaitsClaims(); {
+		if b.Mono().Sub(began) >= patience || !pause(ctx, deskLook) {
 			return
 		}
 	}

@@ -10,42 +10,38 @@ import (
 	"github.com/axsched/ax/worker/protocol"
 )
 
-// An outcome waits behind claims that keep coming, and for a bounded time only.
+// An outcome waits while something else is not claimed yet, and for a bounded time
+// only; when nothing is, it is booked at once.
 func TestOutcomesWaitBehindClaimsForAWhile(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		job := w.job(domain.JobSpec{})
-		first := w.ready(job)
+		first, second := w.ready(job), w.ready(job)
 		w.worker("w", 4)
 		w.start()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() { _ = w.b.readUplink(ctx) }()
 		go func() { _ = w.b.book(ctx) }()
-		status := func() string {
+		say := func(in domain.ID) {
+			w.write(report("w", w.ins[in].AttemptID, domain.OutcomeSuccess))
+		}
+		after := func(d time.Duration, in domain.ID, want string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return w.ins[first].Status.String()
+			if got := w.ins[in].Status.String(); got != want {
+				t.Errorf("after %s: %s, want %s", d, got, want)
+			}
 		}
-		claims := func() { w.write(claim("w", "again", w.ins[first].AttemptID)) }
-		claims()
-		time.Sleep(5 * time.Millisecond)
-		w.write(report("w", w.ins[first].AttemptID, domain.OutcomeSuccess))
-		for range 20 { // claims for 200 ms
-			claims()
-			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
-		}
-		if got := status(); got != "running/dispatched" {
-			t.Errorf("%s while claims keep coming", got)
-		}
-		for range 10 {
-			claims()
-			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
-		}
-		if got := status(); got != "success" {
-			t.Errorf("%s after more than %s", got, patience)
-		}
+		say(first)
+		after(3*gatherMost, first, "success")
+		w.ready(job)
+		w.do(w.b.round) // sent, and not claimed
+		say(second)
+		after(patience-deskLook, second, "running/dispatched")
+		after(3*deskLook, second, "success")
 	})
 }
 

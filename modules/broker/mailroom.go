@@ -181,7 +181,6 @@ func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, erro
 	b.granted(tasks)
 	if len(out) > 0 {
 		b.ready.ring() // what takes no thread has room again
-		b.desk.claimed.Store(b.Mono().UnixNano())
 	}
 	return out, nil
 }

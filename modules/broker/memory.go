@@ -284,6 +284,18 @@ func (m *memory) room(lane domain.Lane) (threads, light int) {
 	return threads, light
 }
 
+// awaitsClaims reports whether something was sent and not claimed.
+func (m *memory) awaitsClaims() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range m.targets {
+		if t.unacked > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lightly reports whether tasks of the type take no thread, wherever they can run.
 func (m *memory) lightly(execType string) bool {
 	for _, t := range m.targets {
