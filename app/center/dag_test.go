@@ -90,7 +90,7 @@ func (b *bench) end(id domain.ID, outcome domain.Outcome) domain.Instance {
 		b.t.Fatalf("%s is %s and was not dispatched", in.JobName, in.Status)
 	}
 	a := attempts[0].ID
-	tasks, denied, err := b.lifecycle.Grant(b.ctx, []domain.Claim{{Attempt: a, Worker: "w", Boot: 1, Nonce: "n"}})
+	tasks, denied, err := b.lifecycle.Grant(b.ctx, []domain.Claim{{Attempt: a, Worker: "w", Boot: 1}})
 	b.must(err)
 	if tasks[a] == nil {
 		b.t.Fatal(denied)
@@ -259,7 +259,7 @@ func TestBirthAndEndNeverMissEachOther(t *testing.T) {
 			in := b.get(up.ID)
 			attempts, err := b.lifecycle.Dispatch(b.ctx, []domain.Assignment{{Instance: in, Attempt: up.ID + 1<<40, Target: "w", Boot: 1, MessageID: "m"}})
 			b.must(err)
-			_, _, err = b.lifecycle.Grant(b.ctx, []domain.Claim{{Attempt: attempts[0].ID, Worker: "w", Boot: 1, Nonce: "n"}})
+			_, _, err = b.lifecycle.Grant(b.ctx, []domain.Claim{{Attempt: attempts[0].ID, Worker: "w", Boot: 1}})
 			b.must(err)
 			var both sync.WaitGroup
 			both.Add(1)

@@ -169,8 +169,10 @@ func (b *Broker) load(ctx context.Context) error {
 	b.mem.reset()
 	b.mem.mu.Unlock()
 	b.Judge.Forget()
-	if err := b.loadRows(ctx); err != nil {
-		return err
+	for _, state := range []domain.State{domain.Running, domain.Retrying} {
+		if err := b.loadRows(ctx, state); err != nil {
+			return err
+		}
 	}
 	b.mem.mu.Lock()
 	boots := map[domain.Boot]bool{}
@@ -182,10 +184,10 @@ func (b *Broker) load(ctx context.Context) error {
 	return nil
 }
 
-func (b *Broker) loadRows(ctx context.Context) error {
+func (b *Broker) loadRows(ctx context.Context, state domain.State) error {
 	after := domain.ID(0)
 	for {
-		page, err := b.Rows.Unfinished(ctx, after, pageSize)
+		page, err := b.Rows.Unfinished(ctx, state, after, pageSize)
 		if err != nil || len(page) == 0 {
 			return err
 		}

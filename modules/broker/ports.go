@@ -42,8 +42,8 @@ type Clock interface {
 
 // Rows reads instances and attempts as they stand.
 type Rows interface {
-	// Unfinished pages, by id, what has begun or is held and has not ended.
-	Unfinished(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error)
+	// Unfinished pages, by id, what is running or retrying and has begun or is held.
+	Unfinished(ctx context.Context, state domain.State, after domain.ID, limit int) ([]domain.Instance, error)
 	// Stopping pages, by id, what a target must be told to stop.
 	Stopping(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error)
 	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)

@@ -258,8 +258,10 @@ func (w *world) Wake(context.Context, int) (int, error) {
 }
 
 // Unfinished reads rows.
-func (w *world) Unfinished(_ context.Context, after domain.ID, limit int) ([]domain.Instance, error) {
-	return w.page(after, limit, func(in domain.Instance) bool { return begun(in) || in.Label == domain.HeldOverlap })
+func (w *world) Unfinished(_ context.Context, state domain.State, after domain.ID, limit int) ([]domain.Instance, error) {
+	return w.page(after, limit, func(in domain.Instance) bool {
+		return in.State == state && (begun(in) || in.Label == domain.HeldOverlap)
+	})
 }
 
 // Stopping reads rows.

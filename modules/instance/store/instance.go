@@ -167,11 +167,11 @@ func (s *Store) Ready(ctx context.Context, lane domain.Lane, after domain.Instan
 	return s.read(ctx, query+" ORDER BY queue_rank, ready_at, id LIMIT ?", append(args, limit)...)
 }
 
-// Unfinished reads the instances that have begun or are held and have not ended,
-// oldest first.
-func (s *Store) Unfinished(ctx context.Context, after domain.ID, limit int) ([]domain.Instance, error) {
-	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state IN ('running', 'retrying') AND label <> ? AND (label <> ? OR attempts > 0) AND id > ? ORDER BY id LIMIT ?",
-		string(domain.WaitingDeps), string(domain.Queued), after, limit)
+// Unfinished reads the instances of one state, running or retrying, that have begun or
+// are held, oldest first. One state at a time comes in the order of its index.
+func (s *Store) Unfinished(ctx context.Context, state domain.State, after domain.ID, limit int) ([]domain.Instance, error) {
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = ? AND label <> ? AND (label <> ? OR attempts > 0) AND id > ? ORDER BY id LIMIT ?",
+		string(state), string(domain.WaitingDeps), string(domain.Queued), after, limit)
 }
 
 // Stopping reads the instances whose target must be told to stop them, oldest first.
