@@ -61,8 +61,11 @@ func (s *stage) insert(os ...overdue) time.Time {
 		sum += o.fires()
 	}
 	at := now.UnixMilli() / bucket * bucket
-	_, err = tx.ExecContext(s.ctx, "INSERT INTO counter (project_id, bucket_at, metric, job_id, total) SELECT (SELECT MIN(project_id) FROM job), ?, m.metric, 0, ? "+
-		"FROM (SELECT 'instances' AS metric UNION ALL SELECT 'queued') m ON DUPLICATE KEY UPDATE total = total + ?", at, sum, sum)
+	_, err = tx.ExecContext(s.ctx, "INSERT INTO counter (project_id, bucket_at, metric, job_id, total) SELECT p.id, ?, m.metric, 0, 0 "+
+		"FROM (SELECT MIN(project_id) AS id FROM job) p JOIN (SELECT 'instances' AS metric UNION ALL SELECT 'queued') m "+
+		"WHERE NOT EXISTS (SELECT 1 FROM counter c WHERE c.project_id = p.id AND c.bucket_at = ? AND c.metric = m.metric AND c.job_id = 0)", at, at)
+	s.must(err, "counting the inserted instances")
+	_, err = tx.ExecContext(s.ctx, "UPDATE counter SET total = total + ? WHERE bucket_at = ? AND metric IN ('instances', 'queued') AND job_id = 0", sum, at)
 	s.must(err, "counting the inserted instances")
 	s.must(tx.Commit(), "inserting instances")
 	return time.Now()
