@@ -41,7 +41,7 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "POST", Path: "/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.triggerForm},
 
 		{Method: "GET", Path: "/api/v1/instances", Action: domain.ActInstanceRead, Handler: h.apiList,
-			Doc: httpx.Doc{Summary: "Instances, newest first", Answer: briefs{}, Query: []httpx.Param{{Name: "job", Text: "[project/]name or id"}, {Name: "biz_date"}, {Name: "state", Text: "a state, or waiting, queued, executing"}, {Name: "label"}, {Name: "trace"}, {Name: "made_from"}, {Name: "made_to"}, {Name: "limit", Kind: "integer"}, {Name: "cursor"}}}},
+			Doc: httpx.Doc{Summary: "Instances, newest first", Answer: briefs{}, Query: []httpx.Param{{Name: "job", Text: "[project/]name or id"}, {Name: "biz_date"}, {Name: "state", Text: "a state, or waiting, queued, executing"}, {Name: "label"}, {Name: "trace"}, {Name: "made_from"}, {Name: "made_to"}, {Name: "limit", Kind: "integer"}, {Name: "cursor", Text: "that of the page before; the list ends where it is empty, and a page may be short before"}}}},
 		{Method: "GET", Path: "/api/v1/instances/:id", Action: domain.ActInstanceRead, Handler: h.apiShow,
 			Doc: httpx.Doc{Summary: "One instance with its runs and attempts", Answer: full{}}},
 		{Method: "GET", Path: "/api/v1/instances/:id/why", Action: domain.ActInstanceRead, Handler: h.apiWhy,
