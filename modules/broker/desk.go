@@ -66,7 +66,10 @@ func (d *desk) put(ctx context.Context, letters []Letter) bool {
 func (d *desk) take() []Letter {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := min(len(d.letters), mailBatch)
+	n := 0
+	for said := 0; n < len(d.letters) && (n == 0 || said < mailBatch); n++ {
+		said += len(d.letters[n].Said.Started) + len(d.letters[n].Said.Reports)
+	}
 	out := d.letters[:n:n]
 	d.letters = d.letters[n:]
 	d.room.ring()

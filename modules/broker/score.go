@@ -19,6 +19,7 @@ type target struct {
 	domain.Worker
 	live    map[domain.Lane]int // sent − ended, of what takes a thread
 	light   int                 // sent and not claimed, of what takes none: once granted it is as good as done
+	begun   int                 // sent − ended, of what takes none: granted ones wait to be booked
 	unacked int                 // of these, sent and not claimed
 	rtt     time.Duration       // from sending to claim, smoothed
 	suspect time.Time           // until then others are preferred: it did not acknowledge, or refused
@@ -28,7 +29,9 @@ type target struct {
 
 // add counts a flight in (1) or out (−1).
 func (t *target) add(f *flight, n int) {
-	if !f.light {
+	if f.light {
+		t.begun += n
+	} else {
 		t.live[f.lane] += n
 	}
 	if !f.granted {
@@ -80,6 +83,9 @@ func (t *target) fits(spec domain.JobSpec) bool {
 const (
 	minPrefetch = 16
 	maxPrefetch = 1024
+	// maxBegun bounds what takes no thread and is not booked: the memory of center and
+	// worker grows with it.
+	maxBegun = 8 * maxPrefetch
 	// blindPrefetch bounds it while nothing is known of how long tasks take there.
 	blindPrefetch = 256
 )
@@ -97,7 +103,7 @@ func (t *target) room(lane domain.Lane, light bool) int {
 		return 0
 	}
 	if light {
-		return maxPrefetch - t.light
+		return min(maxPrefetch-t.light, maxBegun-t.begun)
 	}
 	ahead := minPrefetch
 	if t.rtt > 0 {
