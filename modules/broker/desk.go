@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type desk struct {
 	mu      sync.Mutex
 	letters []Letter
+	taken   []Letter // being booked
 	came    bell
 	room    bell // rung when letters were taken away
 }
@@ -34,7 +36,16 @@ func newDesk() *desk { return &desk{came: make(bell, 1), room: make(bell, 1)} }
 func (d *desk) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.letters = nil
+	d.letters, d.taken = nil, nil
+}
+
+// hears reports whether something that a life said waits or is being booked: what it
+// held is not lost before that is known.
+func (d *desk) hears(at domain.Boot) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	by := func(l Letter) bool { return l.Said.Worker == at.Name && l.Said.Boot == at.Boot }
+	return slices.ContainsFunc(d.letters, by) || slices.ContainsFunc(d.taken, by)
 }
 
 func (d *desk) len() int {
@@ -71,9 +82,16 @@ func (d *desk) take() []Letter {
 		said += len(d.letters[n].Said.Started) + len(d.letters[n].Said.Reports)
 	}
 	out := d.letters[:n:n]
-	d.letters = d.letters[n:]
+	d.letters, d.taken = d.letters[n:], out
 	d.room.ring()
 	return out
+}
+
+// done says that what was taken is booked.
+func (d *desk) done() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken = nil
 }
 
 // book applies starts and outcomes until ctx ends.
@@ -95,6 +113,7 @@ func (b *Broker) book(ctx context.Context) error {
 			for i, l := range letters {
 				ids[i] = l.ID
 			}
+			b.desk.done()
 			b.remove(ctx, ids)
 			if b.desk.len() < mailBatch {
 				pause(ctx, min(b.Mono().Sub(began), gatherMost)) // as in readUplink

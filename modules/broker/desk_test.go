@@ -45,6 +45,28 @@ func TestOutcomesWaitBehindClaimsForAWhile(t *testing.T) {
 	})
 }
 
+// An outcome that waits at the desk when its worker is found gone counts: nothing of
+// that worker is lost, and run a second time, before it is booked.
+func TestAnOutcomeAtTheDeskIsNotLost(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		id := w.ready(w.job(domain.JobSpec{}))
+		w.worker("w", 4)
+		w.start()
+		said := Letter{ID: "1", Said: report("w", w.ins[id].AttemptID, domain.OutcomeSuccess)}
+		w.b.desk.put(t.Context(), []Letter{said})
+		w.lose("w", "was restarted")
+		w.do(w.b.inspect)
+		w.want(id, "running/dispatched")
+		letters := w.b.desk.take() // being booked
+		w.do(w.b.inspect)
+		w.want(id, "running/dispatched")
+		w.do(func(ctx context.Context) error { return w.b.apply(ctx, letters) })
+		w.b.desk.done()
+		w.do(w.b.inspect)
+		w.want(id, "success")
+	})
+}
+
 // What waits is bounded: the uplink is not read on.
 func TestTheDeskIsBounded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

@@ -79,6 +79,9 @@ func (b *Broker) settleOver(ctx context.Context) error {
 }
 
 func (b *Broker) settleLife(ctx context.Context, at domain.Boot, o lifeOver) error {
+	if b.desk.hears(domain.Boot{Name: at.Name, Boot: at.Boot}) {
+		return nil // the next look settles the rest
+	}
 	now, wait, err := b.heldBy(ctx, at)
 	if err != nil {
 		return err
