@@ -26,6 +26,10 @@ const (
 // Options of Open. The zero value opens a pool of 8 without connection hooks.
 type Options struct {
 	Pool int // most connections at a time; 0 = 8
+	// Patience is how long the server may take to answer anything, commits too; then
+	// the connection counts as dead and what it was asked fails as Unavailable. 0 =
+	// a minute. On SQLite it has no meaning.
+	Patience time.Duration
 	// OnConnect is called with the server's id of a new connection before its
 	// first use, and OnClose when it is gone; both only on MySQL. An error of
 	// OnConnect refuses the connection.
@@ -47,6 +51,9 @@ type DB struct {
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if o.Pool == 0 {
 		o.Pool = 8
+	}
+	if o.Patience == 0 {
+		o.Patience = time.Minute
 	}
 	dialect, dsn, err := parseURL(url)
 	if err != nil {
@@ -127,7 +134,8 @@ func WithFence(ctx context.Context, fence func(ctx context.Context) error) conte
 // Tx runs fn in a transaction at READ COMMITTED, or in the one that ctx carries
 // already. fn gets the context that carries it and must use no other. A deadlock
 // is tried once more, so fn must be free of effects outside the database; give
-// those to AfterCommit.
+// those to AfterCommit. Unavailable means that it is not known whether the commit
+// happened: the connection may have broken before its answer came.
 func (db *DB) Tx(ctx context.Context, fn func(ctx context.Context) error) error {
 	if db.InTx(ctx) {
 		return fn(ctx)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,16 +20,26 @@ import (
 
 // The server's error numbers that dbx tells apart.
 const (
-	erTooMany      = 1040 // connections
-	erShutdown     = 1053
 	erNoSuchThread = 1094
-	erLockWait     = 1205
 	erDeadlock     = 1213
-	erReadOnly     = 1290
-	erQueryKilled  = 1317
-	erConnKilled   = 1927 // MariaDB
-	erNoWait       = 3572 // MySQL
 )
+
+// passing are the server's error numbers that say something of its own state, not of
+// the statement: the same statement may succeed later.
+var passing = []uint16{
+	1040, 1203, 1226, // too many connections: of all, of the account, in the hour
+	1053,                   // it shuts down
+	1129,                   // it refuses this host for a while
+	1152, 1158, 1159, 1160, // the connection broke, as the server sees it
+	1161, 1184,
+	1205, 3572, // a lock was not to be had in time, or at once (MySQL)
+	erDeadlock,
+	1290, 1792, 1836, // it takes no writes: an option (read_only), this transaction, InnoDB
+	3, 1021, 1026, 1030, 1114, // its disk is full, or fails
+	1180, 1181, // the commit failed, the rollback failed
+	1037, 1038, 1041, // it is out of memory
+	1317, 1927, 1969, 3024, 4031, // the statement or the connection was killed, by a person or by a limit of its time
+}
 
 func isDeadlock(err error) bool {
 	var my *mysqldriver.MySQLError
@@ -60,15 +71,12 @@ func Translate(err error) error {
 func away(err error) bool {
 	var my *mysqldriver.MySQLError
 	if errors.As(err, &my) {
-		switch my.Number {
-		case erTooMany, erShutdown, erLockWait, erDeadlock, erReadOnly, erQueryKilled, erConnKilled, erNoWait:
-			return true
-		}
-		return false
+		return slices.Contains(passing, my.Number)
 	}
 	var n net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, io.EOF) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) || busy(err)
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) || busy(err) ||
+		errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) // its context ended in the middle
 }
 
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)`)

@@ -29,7 +29,7 @@ func parseURL(raw string) (Dialect, string, error) {
 
 // mysqlConfig turns mysql://user:pass@host:port/db into the driver's settings.
 // ?tls=true|skip-verify|preferred and ?socket=PATH are taken.
-func mysqlConfig(raw string) (*mysqldriver.Config, error) {
+func mysqlConfig(raw string, patience time.Duration) (*mysqldriver.Config, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, fmt.Errorf("the database URL cannot be read")
@@ -49,17 +49,21 @@ func mysqlConfig(raw string) (*mysqldriver.Config, error) {
 	c.ParseTime = true
 	c.Loc = time.UTC
 	c.InterpolateParams = true
-	c.Timeout = 5 * time.Second
-	c.ReadTimeout = 60 * time.Second
-	c.WriteTimeout = 60 * time.Second
+	c.Timeout = min(patience, dialPatience)
+	c.ReadTimeout = patience
+	c.WriteTimeout = patience
 	c.MaxAllowedPacket = 0 // ask the server
 	c.Logger = driverLog{}
 	c.Params = map[string]string{
 		"time_zone":                "'+00:00'",
-		"innodb_lock_wait_timeout": "3",
+		"innodb_lock_wait_timeout": "3", // of rows
+		"lock_wait_timeout":        "3", // of tables, for which the server would wait a day or a year
 	}
 	return c, c.Apply(mysqldriver.Charset("utf8mb4", "utf8mb4_bin"))
 }
+
+// dialPatience is how long a connection may take to be opened at most.
+const dialPatience = 5 * time.Second
 
 // driverLog takes what the driver says beside the errors that it returns.
 type driverLog struct{}
@@ -68,7 +72,7 @@ type driverLog struct{}
 func (driverLog) Print(v ...any) { slog.Debug("mysql driver: " + fmt.Sprint(v...)) }
 
 func (db *DB) openMySQL(raw string, o Options) error {
-	c, err := mysqlConfig(raw)
+	c, err := mysqlConfig(raw, o.Patience)
 	if err != nil {
 		return err
 	}

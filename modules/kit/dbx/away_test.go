@@ -1,0 +1,107 @@
+package dbx_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbtest"
+	"github.com/axsched/ax/modules/kit/dbx"
+)
+
+// What the server says of its own state passes, and is tried again; what it says of the statement does not.
+func TestWhatPassesIsUnavailable(t *testing.T) {
+	for number, want := range map[uint16]domain.Kind{
+		1040: domain.Unavailable, 1203: domain.Unavailable, 1053: domain.Unavailable, // full, shutting down
+		1205: domain.Unavailable, 3572: domain.Unavailable, 1213: domain.Unavailable, // locks
+		1290: domain.Unavailable, 1792: domain.Unavailable, 1836: domain.Unavailable, // read-only
+		1021: domain.Unavailable, 1030: domain.Unavailable, 1114: domain.Unavailable, 1180: domain.Unavailable, 3: domain.Unavailable, // disk
+		1317: domain.Unavailable, 1927: domain.Unavailable, 1969: domain.Unavailable, 3024: domain.Unavailable, // killed
+		1064: "", 1406: "", 1264: "", 1366: "", 1054: "", 1146: "", 1452: "", 1045: "", 1142: "", 1049: "",
+	} {
+		if got := domain.KindOf(dbx.Translate(&mysql.MySQLError{Number: number, Message: "x"})); got != want {
+			t.Errorf("error %d is %q, want %q", number, got, want)
+		}
+	}
+}
+
+func TestAHangingStatementFailsInTime(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		const patience = 300 * time.Millisecond
+		db := open(t, dbtest.MariaDB(t), dbx.Options{Pool: 1, Patience: patience})
+		began := time.Now()
+		_, err := db.Exec(t.Context(), "DO SLEEP(30)")
+		if took := time.Since(began); !domain.Is(err, domain.Unavailable) || took < patience || took > 10*patience {
+			t.Errorf("after %s: %v", took, err)
+		}
+		if err := db.Ping(t.Context()); err != nil {
+			t.Errorf("the pool of one is not free again: %v", err)
+		}
+	})
+}
+
+// A server that takes connections and says nothing must not hold anybody longer either.
+func TestASilentServerFailsInTime(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	began := time.Now()
+	_, err = dbx.Open(t.Context(), "mysql://ax:ax@"+ln.Addr().String()+"/ax", dbx.Options{Patience: 300 * time.Millisecond})
+	if took := time.Since(began); !domain.Is(err, domain.Unavailable) || took > 5*time.Second {
+		t.Errorf("after %s: %v", took, err)
+	}
+}
+
+// A table that somebody else has locked whole is waited for as short as a row is.
+func TestALockedTableIsNotWaitedForLong(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		db := open(t, dbtest.MariaDB(t), dbx.Options{Pool: 2})
+		conn, err := db.SQL().Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := conn.ExecContext(t.Context(), "LOCK TABLES thing WRITE"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = db.Exec(t.Context(), "INSERT INTO thing (id, name, n, ver) VALUES (1, 'a', 0, 0)")
+		if took := time.Since(began); !domain.Is(err, domain.Unavailable) || took < 2*time.Second || took > 8*time.Second {
+			t.Errorf("after %s: %v", took, err)
+		}
+		if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(t.Context(), "INSERT INTO thing (id, name, n, ver) VALUES (1, 'a', 0, 0)"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A transaction whose context ends in the middle is no fault inside AX.
+func TestATransactionOutOfTimeIsUnavailable(t *testing.T) {
+	each(t, func(t *testing.T, db *dbx.DB) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		err := db.Tx(ctx, func(tx context.Context) error {
+			if err := db.Insert(tx, &thing{ID: 1, Name: "a"}); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return db.Insert(tx, &thing{ID: 2, Name: "b"})
+		})
+		if !domain.Is(err, domain.Unavailable) || strings.Contains(err.Error(), "done") {
+			t.Errorf("it says %v", err)
+		}
+		if got := things(t, db); got != "[]" {
+			t.Errorf("%s is left of it", got)
+		}
+	})
+}
