@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/runner"
@@ -108,10 +109,12 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 		a.cancel(runner.ErrLost)
 	}
 	start := n.cfg.Now()
+	crash.At("worker.answered")
 	if err := n.wal.Started(journal.Start{Attempt: a.id, At: start}); err != nil {
 		n.fail(fmt.Errorf("the journal takes no more: %w", err))
 		return // not started; the center settles it when this worker is gone
 	}
+	crash.At("worker.started")
 	n.meter.starts.Inc()
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
 	out := n.spool.Create(a.id)
@@ -137,10 +140,12 @@ func (n *Node) executeAll(as []*attempt) {
 		}
 		starts[i] = journal.Start{Attempt: a.id, At: start}
 	}
+	crash.At("worker.answered")
 	if err := n.wal.Started(starts...); err != nil {
 		n.fail(fmt.Errorf("the journal takes no more: %w", err))
 		return
 	}
+	crash.At("worker.started")
 	n.meter.starts.Add(float64(len(as)))
 	for i, a := range as {
 		reports[i] = report(a, start, n.run(a, n.types[a.task.ExecType], start, nil), runner.Stats{})
@@ -195,10 +200,12 @@ func (n *Node) finishAll(as []*attempt, rs []protocol.Report) {
 	for i, r := range rs {
 		outcomes[i] = journal.Outcome{Attempt: r.Attempt, At: at, Body: encode(r)}
 	}
+	crash.At("worker.ran")
 	if err := n.wal.Ended(outcomes...); err != nil {
 		n.fail(fmt.Errorf("the journal takes no more: %w", err))
 		return // unreported on purpose: what is not journalled is settled as lost at the next boot
 	}
+	crash.At("worker.ended")
 	n.mu.Lock()
 	for i, r := range rs {
 		n.book.end(as[i])

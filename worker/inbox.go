@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/protocol"
 )
 
@@ -77,6 +78,7 @@ func (n *Node) hearConfirm(ids []int64) {
 	}
 	n.out.confirmed(known)
 	n.logs.confirmed(known)
+	crash.At("worker.confirmed")
 	if err := n.wal.Confirmed(n.cfg.Now(), known...); err != nil {
 		n.fail(err)
 	}

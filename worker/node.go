@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/runner"
@@ -272,6 +273,7 @@ func (n *Node) close() {
 
 // receive takes a message from the queue.
 func (n *Node) receive(lane string, m protocol.Message) {
+	crash.At("worker.dequeued")
 	n.meter.messages.Inc()
 	if why := unfit(time.Duration(n.skew.Load()), n.draining()); why != "" {
 		n.up.refuse(protocol.Refuse{IDs: m.IDs, Reason: why})

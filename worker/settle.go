@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/runner"
@@ -30,6 +31,9 @@ func (n *Node) settle(left *journal.State) error {
 	}
 	if err := n.wal.Ended(lost...); err != nil {
 		return err
+	}
+	if len(lost) > 0 {
+		crash.At("worker.settled")
 	}
 	for _, o := range slices.Concat(left.Unconfirmed, lost) {
 		var r protocol.Report

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/transport"
 )
@@ -116,6 +117,12 @@ func (u *uplink) send(ctx context.Context) bool {
 		u.keep(started, refused)
 		n.out.hurry(reports)
 		return false
+	}
+	if len(claims) > 0 {
+		crash.At("worker.claimed")
+	}
+	if len(reports) > 0 {
+		crash.At("worker.reported")
 	}
 	n.meter.claims.Add(float64(len(claims)))
 	return true

@@ -18,12 +18,16 @@ import (
 	"github.com/axsched/ax/app/demo"
 	"github.com/axsched/ax/app/node"
 	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/transport"
 )
 
 // Run carries all roles until ctx ends: the worker stops first, so that what it
 // finishes is still confirmed. With demo the demo project is installed.
 func Run(ctx context.Context, c config.Config, version string, withDemo bool) error {
+	if err := crash.Arm(os.Getenv(crash.Variable)); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/access"
 	"github.com/axsched/ax/modules/access/policy"
 	accessstore "github.com/axsched/ax/modules/access/store"
@@ -86,6 +87,7 @@ type listener struct {
 
 // Changed hands them on.
 func (li listener) Changed(changes []domain.Change) {
+	crash.At("commit.heard")
 	li.c.graph.Changed(changes)
 	li.l.heard(changes)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/instance"
 	"github.com/axsched/ax/worker/protocol"
@@ -72,9 +73,11 @@ func (s *logSink) keep(ctx context.Context, raws []transport.Raw) error {
 	if err := s.lives.Keep(ctx, lines); err != nil {
 		return err
 	}
+	crash.At("logs.kept")
 	if err := s.group.Remove(ctx, ids...); err != nil {
 		return err
 	}
+	crash.At("logs.removed")
 	upTo, err := s.lives.Acks(ctx, lines)
 	if err != nil {
 		return err

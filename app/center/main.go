@@ -11,11 +11,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/transport"
 )
 
 // Main carries the center's roles of the mode on real stores until ctx ends.
 func Main(ctx context.Context, c config.Config, version string) error {
+	if err := crash.Arm(os.Getenv(crash.Variable)); err != nil {
+		return err
+	}
 	main, registry, err := OpenRedis(ctx, c)
 	if err != nil {
 		return err

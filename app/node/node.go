@@ -18,6 +18,7 @@ import (
 
 	"github.com/axsched/ax/app/profile"
 	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/runner"
@@ -68,6 +69,9 @@ func Main(ctx context.Context, c config.Config, version string) error {
 		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
 	}
 	defer func() { _ = ln.Close() }()
+	if err := crash.Arm(os.Getenv(crash.Variable)); err != nil {
+		return err
+	}
 	link, closeLink, err := dial(c)
 	if err != nil {
 		return err

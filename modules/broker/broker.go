@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/wheel"
 	"github.com/axsched/ax/worker/protocol"
@@ -116,6 +117,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	b.desk.clear()
 	b.active.Store(true)
 	defer b.active.Store(false)
+	crash.At("takeover.raised")
 	if err := b.load(ctx); err != nil {
 		return fmt.Errorf("take-over: %w", err)
 	}
@@ -203,6 +205,7 @@ func (b *Broker) loadRows(ctx context.Context, state domain.State) error {
 		if err := b.adopt(ctx, ids, jobs); err != nil {
 			return err
 		}
+		crash.At("takeover.page")
 		after = page[len(page)-1].ID
 	}
 }

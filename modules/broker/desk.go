@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -113,6 +114,7 @@ func (b *Broker) book(ctx context.Context) error {
 			for i, l := range letters {
 				ids[i] = l.ID
 			}
+			crash.At("report.confirmed")
 			b.desk.done()
 			b.remove(ctx, ids)
 			if b.desk.len() < mailBatch {
@@ -158,9 +160,11 @@ func (b *Broker) apply(ctx context.Context, letters []Letter) error {
 	if len(said) == 0 {
 		return nil
 	}
+	crash.At("report.received")
 	if err := b.Judge.Apply(ctx, said); err != nil {
 		return err
 	}
+	crash.At("report.applied")
 	var out []Outgoing
 	for _, at := range order {
 		b.figures.reports.Add(int64(len(confirm[at])))

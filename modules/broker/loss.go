@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -89,9 +90,11 @@ func (b *Broker) settleLife(ctx context.Context, at domain.Boot, o lifeOver) err
 	if len(now) > 0 {
 		slog.Warn("worker lost", "worker", at.Name, "boot", at.Boot, "reason", o.reason, "attempts", len(now))
 	}
+	crash.At("lost.found")
 	if err := b.lose(ctx, now, fmt.Sprintf("worker %s (boot %d) %s", at.Name, at.Boot, o.reason)); err != nil {
 		return err
 	}
+	crash.At("lost.settled")
 	b.mem.mu.Lock()
 	known := b.mem.over[at]
 	for _, id := range wait {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -150,6 +151,9 @@ func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, erro
 	tasks, denied, err := b.grant(ctx, all)
 	if err != nil {
 		return nil, err
+	}
+	if len(tasks) > 0 {
+		crash.At("grant.committed")
 	}
 	var out []Outgoing
 	for _, l := range letters {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -85,8 +86,10 @@ func (b *Broker) dispatch(ctx context.Context, assign []domain.Assignment, light
 	for _, a := range attempts {
 		b.mem.launch(a, jobs[a.ID], light[a.ID], now)
 	}
+	crash.At("dispatch.committed")
 	<-turn
 	b.send(ctx, attempts)
+	crash.At("dispatch.sent")
 	return nil
 }
 

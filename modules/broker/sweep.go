@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -24,6 +25,7 @@ func (b *Broker) wake(ctx context.Context) error {
 			return err
 		}
 		if n > 0 {
+			crash.At("wake.committed")
 			b.ready.ring()
 		}
 		if n < pageSize {
@@ -61,6 +63,7 @@ func (b *Broker) withdraw(ctx context.Context, ids []domain.ID, outcome domain.O
 	if err != nil {
 		return err
 	}
+	crash.At("withdraw.committed")
 	b.figures.withdrawn.Add(int64(len(taken)))
 	b.mem.landAll(taken)
 	b.ready.ring()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/dag/store"
 	"github.com/axsched/ax/modules/domain"
 )
@@ -259,11 +260,13 @@ func (g *Graph) meet(ctx context.Context, rows []domain.InstanceDep, v verdict) 
 			if err := g.Store.Set(ctx, void, domain.DepVoid, 0, g.Now()); err != nil {
 				return err
 			}
+			crash.At("release.written")
 			return g.Lifecycle.Met(ctx, met)
 		})
 		if err != nil {
 			return err
 		}
+		crash.At("release.committed")
 	}
 	return nil
 }
@@ -289,6 +292,7 @@ func (g *Graph) fail(ctx context.Context, rows []domain.InstanceDep, v verdict) 
 			if err != nil {
 				return err
 			}
+			crash.At("cancel.written")
 			flip = slices.DeleteFunc(flip, func(r domain.InstanceDep) bool {
 				return !slices.ContainsFunc(done, func(in domain.Instance) bool { return in.ID == r.InstanceID })
 			})
@@ -300,6 +304,7 @@ func (g *Graph) fail(ctx context.Context, rows []domain.InstanceDep, v verdict) 
 		if err != nil {
 			return err
 		}
+		crash.At("cancel.committed")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
 )
@@ -277,6 +278,7 @@ func (l *Lifecycle) Wake(ctx context.Context, limit int) (int, error) {
 	for i, in := range due {
 		ids[i] = in.ID
 	}
+	crash.At("wake.found")
 	return len(due), l.change(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance) error {
 		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/scheduler/plan"
 )
@@ -208,5 +209,6 @@ func (r *round) write(ctx context.Context) error {
 	if err := r.store.Delete(ctx, r.gone); err != nil {
 		return err
 	}
+	crash.At("take.inserted")
 	return r.store.Advance(ctx, r.moved, r.now)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/scheduler/plan"
 	"github.com/axsched/ax/modules/scheduler/store"
@@ -120,11 +121,13 @@ func (t *taker) group(ctx context.Context, batch []plan.Due) []look {
 	if len(batch) == 0 {
 		return nil
 	}
+	crash.At("take.won")
 	r, err := t.guard(ctx, batch, false)
 	if domain.Is(err, domain.Exists) {
 		r, err = t.guard(ctx, batch, true)
 	}
 	if err == nil {
+		crash.At("take.committed")
 		return t.after(ctx, r)
 	}
 	t.fast.giveBack(ctx, batch)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/kit/dbx"
 )
 
@@ -85,10 +86,12 @@ func bury(ctx context.Context, db *dbx.DB, r row) (bool, error) {
 			return false, err // it moved after all, or a peer was faster
 		}
 	}
+	crash.At("bury.condemned")
 	killed, err := killAll(ctx, db, r)
 	if err != nil {
 		return false, err
 	}
+	crash.At("bury.killed")
 	ok, err := giveUp(ctx, db, r, "counter < 0")
 	if ok {
 		slog.Warn("a process stood still: its connections are killed and its lease is taken away",
