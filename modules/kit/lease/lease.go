@@ -20,6 +20,9 @@ import (
 const (
 	beat         = 500 * time.Millisecond // between two renewals, and between two looks at the peers
 	writeTimeout = 2 * time.Second        // for one renewal, below patience
+	// answerTimeout is for the server to answer anything on the lease's own
+	// connections; a lock is waited for 3 s at most.
+	answerTimeout = 5 * time.Second
 )
 
 // ErrLost says that the lease is gone for good: peers took this process for
@@ -36,12 +39,15 @@ type Lease struct {
 	side  *dbx.DB // looks at peers, kills, campaigns; listed in the row like the pools
 
 	conns     connections
-	writing   sync.Mutex // one renewal at a time; guards the four below
-	written   int64      // generation of connections that the row has
-	start     int64      // of the server that heart speaks to, Unix seconds
-	startConn int64      // the connection of heart on which start was read
-	renewed   time.Time
+	writing   chan struct{} // holds one: one renewal at a time; guards the three below
+	written   int64         // generation of connections that the row has
+	start     int64         // of the server that heart speaks to, Unix seconds
+	startConn int64         // the connection of heart on which start was read
 	heartConn atomic.Int64
+
+	pulse   sync.Mutex // guards the two below
+	renewed time.Time
+	fault   error // why the last renewal failed; nil = it did not
 
 	lost     chan struct{}
 	loseOnce sync.Once
@@ -57,10 +63,10 @@ type Lease struct {
 func Take(ctx context.Context, url, name string) (*Lease, error) {
 	l := &Lease{
 		holder: uuid.NewString(), name: clip(name, 200),
-		lost: make(chan struct{}), freed: make(chan struct{}),
+		lost: make(chan struct{}), freed: make(chan struct{}), writing: make(chan struct{}, 1),
 	}
 	var err error
-	l.heart, err = dbx.Open(ctx, url, dbx.Options{Pool: 1, OnConnect: func(_ context.Context, id int64) error {
+	l.heart, err = dbx.Open(ctx, url, dbx.Options{Pool: 1, Patience: answerTimeout, OnConnect: func(_ context.Context, id int64) error {
 		l.heartConn.Store(id)
 		return nil
 	}})
@@ -69,7 +75,7 @@ func Take(ctx context.Context, url, name string) (*Lease, error) {
 	}
 	onConnect, onClose := l.Hooks()
 	if err = l.take(ctx); err == nil {
-		l.side, err = dbx.Open(ctx, url, dbx.Options{Pool: 4, OnConnect: onConnect, OnClose: onClose})
+		l.side, err = dbx.Open(ctx, url, dbx.Options{Pool: 4, Patience: answerTimeout, OnConnect: onConnect, OnClose: onClose})
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("taking a node number: %w", err), l.heart.Close())
@@ -115,9 +121,17 @@ func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
 // Renewed is when the row was last renewed, on this machine's monotonic clock.
 func (l *Lease) Renewed() time.Time {
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	l.pulse.Lock()
+	defer l.pulse.Unlock()
 	return l.renewed
+}
+
+// Fault is why the row could not be renewed the last time, nil when it could. It is
+// the shortest way to learn that the database takes no writes.
+func (l *Lease) Fault() error {
+	l.pulse.Lock()
+	defer l.pulse.Unlock()
+	return l.fault
 }
 
 // Hooks are for dbx.Options of every pool of this process. onConnect returns
@@ -138,8 +152,12 @@ func (l *Lease) Hooks() (onConnect func(ctx context.Context, id int64) error, on
 // generation want already (0 = write in any case): who waits for another's write
 // mostly finds itself written.
 func (l *Lease) renew(ctx context.Context, want int64) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	select { // whoever opens a connection waits no longer than it wants to
+	case l.writing <- struct{}{}:
+		defer func() { <-l.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if l.isLost() {
 		return ErrLost
 	}
@@ -149,6 +167,17 @@ func (l *Lease) renew(ctx context.Context, want int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	err := l.write()
+	l.pulse.Lock()
+	defer l.pulse.Unlock()
+	if l.fault = err; err == nil {
+		l.renewed = time.Now()
+	}
+	return err
+}
+
+// write writes the row over the connection of the server that it then still has.
+func (l *Lease) write() error {
 	// Nothing of the caller's context: what it carries (a fence, a transaction) is about other pools.
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
@@ -163,7 +192,7 @@ func (l *Lease) renew(ctx context.Context, want int64) error {
 }
 
 func (l *Lease) writeRow(ctx context.Context) error {
-	if conn := l.heartConn.Load(); conn != l.startConn || l.renewed.IsZero() {
+	if conn := l.heartConn.Load(); conn != l.startConn || l.Renewed().IsZero() {
 		start, err := l.heart.ServerStart(ctx)
 		if err != nil {
 			return err
@@ -183,7 +212,7 @@ func (l *Lease) writeRow(ctx context.Context) error {
 		l.lose()
 		return ErrLost
 	}
-	l.written, l.renewed = gen, time.Now()
+	l.written = gen
 	return nil
 }
 

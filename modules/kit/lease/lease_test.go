@@ -341,3 +341,49 @@ func TestTakeWaitsWhenEveryNumberIsTaken(t *testing.T) {
 		}
 	})
 }
+
+// While the row cannot be written, whoever opens a connection is not held longer than it wants to wait, and the lease
+// says why; afterwards both go on.
+func TestALockedRowHoldsNoCallerAndIsSaid(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		url := dbtest.MariaDB(t)
+		l := running(t, url)
+		db := pool(t, url, l, 20)
+		until(t, 2*time.Second, "renewing", func() bool { return l.Fault() == nil && !l.Renewed().IsZero() })
+		other := pool(t, url, running(t, url), 1)
+		held, release := make(chan struct{}), make(chan struct{})
+		locked := make(chan error, 1)
+		go func() {
+			locked <- other.Tx(t.Context(), func(ctx context.Context) error {
+				var counter int64
+				err := other.Scan(ctx, &counter, "SELECT counter FROM lease WHERE node = ? FOR UPDATE", l.Node())
+				close(held)
+				<-release
+				return err
+			})
+		}()
+		<-held
+		var wg sync.WaitGroup
+		for range 15 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				defer cancel()
+				began := time.Now()
+				err := db.Tx(ctx, func(ctx context.Context) error {
+					<-ctx.Done() // holds its connection, so that each needs one of its own
+					return ctx.Err()
+				})
+				if took := time.Since(began); err == nil || took > writeTimeout+time.Second {
+					t.Errorf("after %s: %v", took, err)
+				}
+			})
+		}
+		wg.Wait()
+		until(t, 3*time.Second, "the fault is said", func() bool { return l.Fault() != nil })
+		close(release)
+		if err := <-locked; err != nil {
+			t.Fatal(err)
+		}
+		until(t, 5*time.Second, "renewing again", func() bool { return l.Fault() == nil })
+	})
+}
