@@ -20,7 +20,7 @@ func HasMariaDB() bool {
 
 // The account that tests use has rights on databases named ax_… and no global right, as an operator would
 // give AX: what needs more than that fails here first.
-const mariadbAccounts = `CREATE USER 'ax'@'127.0.0.1' IDENTIFIED BY 'ax';
+const mariadbAccounts = `CREATE USER IF NOT EXISTS 'ax'@'127.0.0.1' IDENTIFIED BY 'ax';
 GRANT ALL PRIVILEGES ON ` + "`ax\\_%`" + `.* TO 'ax'@'127.0.0.1';
 `
 

@@ -34,7 +34,10 @@ type Server struct {
 	Dir string // its data folder, removed by Stop
 	pid int
 	own *exec.Cmd
-	end io.Closer
+	end io.WriteCloser // the keeper's standard input
+
+	addr  string
+	ready func(addr string) error
 }
 
 // Stop ends the server at once (SIGKILL: its data is thrown away) and removes its folder. Safe to call twice.
@@ -52,14 +55,25 @@ func (s *Server) Freeze() error { return syscall.Kill(s.pid, syscall.SIGSTOP) }
 // Thaw continues a frozen server.
 func (s *Server) Thaw() error { return syscall.Kill(s.pid, syscall.SIGCONT) }
 
-// keeperScript runs the server named by its arguments until its own standard input ends. It ignores the
-// signals of a ^C so that the process that holds the pipe decides when the end is.
+// keeperScript runs the server named by its arguments until its own standard input ends. A line there ends the
+// server, the line "start" begins its next life. It ignores the signals of a ^C so that the process that holds the
+// pipe decides when the end is.
 const keeperScript = `trap '' INT TERM HUP
 dir=$1; shift
-"$@" </dev/null & pid=$!
-echo $pid >"$dir/keeper.pid.new"; mv "$dir/keeper.pid.new" "$dir/keeper.pid"
-cat >/dev/null
-kill -KILL $pid; wait $pid 2>/dev/null
+run() {
+	"$@" </dev/null & pid=$!
+	echo $pid >"$dir/keeper.pid.new"; mv "$dir/keeper.pid.new" "$dir/keeper.pid"
+}
+end() {
+	if test -n "$pid"; then kill -KILL $pid; wait $pid 2>/dev/null; fi
+	pid=; rm -f "$dir/keeper.pid"
+}
+run "$@"
+while read -r word; do
+	end
+	if test "$word" = start; then run "$@"; fi
+done
+end
 rm -rf "$dir"`
 
 // keep starts argv under a keeper. Output goes to server.log in dir.
@@ -105,9 +119,9 @@ func launch(parent, name string, plan func(dir string, port int) ([]string, erro
 			_ = os.RemoveAll(dir)
 			return nil, "", err
 		}
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		if last = s.await(addr, ready); last == nil {
-			return s, addr, nil
+		s.addr, s.ready = net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ready
+		if last = s.await(); last == nil {
+			return s, s.addr, nil
 		}
 		last = fmt.Errorf("%s did not come up: %w; the end of its log:\n%s", name, last, logTail(dir))
 		s.Stop()
@@ -115,15 +129,15 @@ func launch(parent, name string, plan func(dir string, port int) ([]string, erro
 	return nil, "", last
 }
 
-// await asks ready until it agrees, the server has died or startLimit has passed.
-func (s *Server) await(addr string, ready func(addr string) error) error {
+// await asks whether the server is ready until it is, has died or startLimit has passed.
+func (s *Server) await() error {
 	deadline := time.Now().Add(startLimit)
 	for {
-		err := ready(addr)
+		err := s.ready(s.addr)
 		if err == nil {
 			return s.readPID()
 		}
-		if s.readPID() == nil && syscall.Kill(s.pid, 0) != nil {
+		if s.readPID() == nil && !runs(s.pid) {
 			return errors.New("its process has ended")
 		}
 		if time.Now().After(deadline) {
@@ -131,6 +145,16 @@ func (s *Server) await(addr string, ready func(addr string) error) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// runs reports whether the process is there and no zombie: the keeper learns of a death only when it looks.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // behind the name, which may hold anything
+	return !strings.HasPrefix(rest, "Z")
 }
 
 func (s *Server) readPID() error {

@@ -48,6 +48,47 @@ func TestServersComeUpAndLeaveNothing(t *testing.T) {
 	}
 }
 
+// What a killed server had kept is there after the restart: MariaDB's data, and nothing of Redis.
+func TestKilledServerComesBackOnItsAddress(t *testing.T) {
+	for _, store := range []struct {
+		name  string
+		has   func() bool
+		start func(string) (*Server, error)
+	}{{"mariadb", HasMariaDB, MariaDB}, {"redis", HasRedis, Redis}} {
+		t.Run(store.name, func(t *testing.T) {
+			if !store.has() {
+				t.Skip("not installed")
+			}
+			s, err := store.start(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Stop)
+			first := s.PID()
+			if err := s.Restart(); err == nil {
+				t.Fatal("a running server was started once more")
+			}
+			if err := s.Freeze(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.ready(s.addr); err == nil {
+				t.Fatal("it answers although it was killed")
+			}
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.ready(s.addr); err != nil || s.PID() == first || syscall.Kill(s.PID(), 0) != nil {
+				t.Fatalf("after the restart: %v, process %d, at first %d", err, s.PID(), first)
+			}
+			s.Stop()
+			mustEnd(t, s.PID(), s.Dir)
+		})
+	}
+}
+
 func TestServerDoesNotOutliveAKilledOwner(t *testing.T) {
 	if !HasRedis() {
 		t.Skip("redis-server is not installed")
