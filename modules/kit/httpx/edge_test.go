@@ -112,10 +112,16 @@ type edge struct {
 
 func newEdge(t *testing.T, routes ...httpx.Route) *edge {
 	t.Helper()
+	return newEdgeOf(t, 0, routes...)
+}
+
+// newEdgeOf is an edge of some patience; 0 = as always.
+func newEdgeOf(t *testing.T, patience time.Duration, routes ...httpx.Route) *edge {
+	t.Helper()
 	e := &edge{ports: &ports{}, log: &logs{}}
 	var err error
 	e.router, err = httpx.New(httpx.Options{Policy: e.ports, Identity: e.ports, Sessions: e.ports, Ledger: e.ports, Denials: e.ports,
-		Log: slog.New(slog.NewJSONHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})), KeepAlive: 10 * time.Millisecond, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+		Log: slog.New(slog.NewJSONHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})), KeepAlive: 10 * time.Millisecond, Patience: patience, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,6 +125,10 @@ func Say(ctx context.Context, err error) string {
 func (r *Router) answerError(err error, c echo.Context) {
 	ctx := c.Request().Context()
 	sc := scopeOf(ctx)
+	if late := overdue(ctx, err); late != err {
+		err, ctx = late, context.WithoutCancel(ctx) // the answer must be made yet
+		c.SetRequest(c.Request().WithContext(ctx))
+	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		c.Response().Status = 499 // the client left; only the log sees this
 		return
@@ -177,6 +181,10 @@ func (r *Router) writeFailure(c echo.Context, sc *scope, f failure, err error) e
 		page.Text = Say(ctx, err)
 	}
 	switch f.status {
+	case http.StatusServiceUnavailable:
+		if page.Text == "" {
+			page.Text = i18n.T(ctx, "failure.503.text")
+		}
 	case 401, 405, 415:
 		page.Title = i18n.T(ctx, "http.refused")
 		if page.Text == "" {
@@ -228,7 +236,7 @@ func cameFrom(c echo.Context) string {
 // and the words in the reader's language. A change that the policy refused is
 // recorded. ok is false for what only the edge may answer; return such an error.
 func Explain(c echo.Context, err error) (status int, text string, ok bool) {
-	f := translate(err, true)
+	f := translate(overdue(c.Request().Context(), err), true)
 	if !f.own {
 		return 0, "", false
 	}

@@ -21,7 +21,7 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // outer goes round every request, also one that no route answers: it gives the
-// request its scope and id, sets the security headers, catches panics, writes the
+// request its scope, id and time, sets the security headers, catches panics, writes the
 // error's answer and logs.
 func (r *Router) outer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -29,7 +29,8 @@ func (r *Router) outer(next echo.HandlerFunc) echo.HandlerFunc {
 		req := c.Request()
 		sc := &scope{router: r}
 		r.lookAt(req, sc)
-		ctx := context.WithValue(req.Context(), scopeKey{}, sc)
+		ctx, done := r.limit(context.WithValue(req.Context(), scopeKey{}, sc), req.Method, sc)
+		defer done()
 		c.SetRequest(req.WithContext(domain.WithOrigin(ctx, domain.Origin{Remote: sc.remote, RequestID: sc.id})))
 		setHeaders(c.Response().Header(), sc)
 		defer r.log(c, sc, began)

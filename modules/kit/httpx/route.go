@@ -61,6 +61,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix   // whose X-Forwarded-* headers count
 	Secure         bool             // cookies are Secure whatever the connection looks like
 	KeepAlive      time.Duration    // between comments of a stream; 0 = 15 s
+	Patience       time.Duration    // for the answer to what only looks, and for learning who asks; 0 = 4 s
 	Lifetime       time.Duration    // longest life of a session; 0 = 7 days
 	Nav            []NavEntry       // the navigation; nil = every page that the frame knows
 	// Degraded names the parts that are away, for the top of every page; nil = none.
@@ -102,6 +103,9 @@ func New(o Options) (*Router, error) {
 	}
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
+	}
+	if o.Patience == 0 {
+		o.Patience = lookPatience
 	}
 	if o.Lifetime == 0 {
 		o.Lifetime = 7 * 24 * time.Hour
@@ -167,11 +171,21 @@ func (r *Router) chain(route Route) echo.HandlerFunc {
 		steps := []func(echo.Context, *scope) error{r.readBody, r.authenticate, r.pickReader, r.checkForgery, r.checkAction, r.readKey}
 		if route.Bare {
 			steps = []func(echo.Context, *scope) error{r.readBody}
+			sc.timer.Stop()
 		}
-		for _, step := range steps {
+		for i, step := range steps {
 			if err := step(c, sc); err != nil {
 				return err
 			}
+			if i == 0 && !route.Bare { // the body is there
+				sc.timer.Reset(r.o.Patience)
+			}
+		}
+		switch {
+		case route.Stream:
+			sc.timer.Stop()
+		case unsafeMethod(route.Method):
+			sc.timer.Reset(changePatience)
 		}
 		if err := route.Handler(c); err != nil {
 			return err

@@ -3,6 +3,7 @@ package httpx
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/idem"
@@ -16,6 +17,7 @@ type scope struct {
 	remote  string
 	secure  bool
 	id      string // request id
+	timer   *time.Timer
 	session string // token of a session that exists; "" = none
 	bearer  string // secret of a token that exists; "" = none
 	body    []byte

@@ -1,0 +1,61 @@
+package httpx_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/httpx"
+)
+
+// A store that hangs costs a reader the patience and no more, and the answer says what is the matter in the reader's
+// language, with when to try again.
+func TestAHangingPageIsAnsweredInTime(t *testing.T) {
+	hang := func(c echo.Context) error {
+		<-c.Request().Context().Done()
+		return c.Request().Context().Err() // as a driver says it
+	}
+	e := newEdgeOf(t, 100*time.Millisecond,
+		httpx.Route{Method: "GET", Path: "/hang", Action: httpx.Public, Handler: hang},
+		httpx.Route{Method: "GET", Path: "/api/v1/hang", Action: domain.ActJobRead, Handler: hang})
+	for _, c := range []struct{ path, lang, htmx, words string }{
+		{"/api/v1/hang", "en", "", "a store or a role that this needs is away"},
+		{"/hang", "en", "", "Not available right now"},
+		{"/hang", "zh-CN", "", "暂时不可用"},
+		{"/hang", "en", "true", "A part of AX is away"},
+	} {
+		headers := []string{"Accept-Language", c.lang}
+		if strings.HasPrefix(c.path, "/api/") {
+			headers = append(headers, bearer...)
+		}
+		if c.htmx != "" {
+			headers = append(headers, "HX-Request", c.htmx)
+		}
+		began := time.Now()
+		a := e.do(t, http.MethodGet, c.path, "", headers...)
+		if took := time.Since(began); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") != "5" || !strings.Contains(a.body, c.words) || took > 2*time.Second {
+			t.Errorf("%+v: after %s %d, Retry-After %q: %s", c, took, a.status, a.header.Get("Retry-After"), a.body)
+		}
+	}
+}
+
+// What changes something may take longer than what only looks: a file of many jobs is no hanging page.
+func TestAChangeMayTakeLonger(t *testing.T) {
+	const patience = 100 * time.Millisecond
+	e := newEdgeOf(t, patience,
+		httpx.Route{Method: "POST", Path: "/api/v1/slow", Action: domain.ActJobRead, Handler: func(c echo.Context) error {
+			select {
+			case <-c.Request().Context().Done():
+				return c.Request().Context().Err()
+			case <-time.After(3 * patience):
+				return c.String(http.StatusOK, "done")
+			}
+		}})
+	if a := e.do(t, http.MethodPost, "/api/v1/slow", "{}", append([]string{"Content-Type", "application/json"}, bearer...)...); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
