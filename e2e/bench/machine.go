@@ -21,6 +21,7 @@ type Machine struct {
 	Redis    string   `json:"redis"`
 	Commit   string   `json:"commit"`
 	Load1    string   `json:"load1"` // one-minute load average when the bench began
+	Wakes    string   `json:"wakes"` // how soon idle processes wake each other
 	Settings []string `json:"settings"`
 }
 
@@ -41,6 +42,7 @@ func machine() Machine {
 		Redis:    firstLine("sh", "-c", "redis-server --version || valkey-server --version"),
 		Commit:   firstLine("git", "describe", "--always", "--dirty"),
 		Load1:    strings.Fields(read("/proc/loadavg") + " ?")[0],
+		Wakes:    wakes(),
 		Settings: []string{
 			"all parts on this machine, over loopback",
 			"MariaDB: innodb_flush_log_at_trx_commit=2, no binary log, performance_schema off, " + strings.Join(mariadbOptions(), " ") + "; in part f also " + strings.Join(historyOptions(), " "),
@@ -54,7 +56,7 @@ func machine() Machine {
 // Text is the header.
 func (m Machine) Text(quick bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured %s at commit %s on %d cores of %s, %d MB, %s, %s; load before: %s.\n", m.At, m.Commit, m.Cores, m.CPU, m.MemoryMB, m.Kernel, m.Go, m.Load1)
+	fmt.Fprintf(&b, "Measured %s at commit %s on %d cores of %s, %d MB, %s, %s; load before: %s; %s.\n", m.At, m.Commit, m.Cores, m.CPU, m.MemoryMB, m.Kernel, m.Go, m.Load1, m.Wakes)
 	fmt.Fprintf(&b, "Stores: %s; %s.\n", m.MariaDB, m.Redis)
 	for _, s := range m.Settings {
 		b.WriteString("- " + s + "\n")
@@ -97,4 +99,34 @@ func firstLine(command string, args ...string) string {
 		return "unknown"
 	}
 	return line
+}
+
+// wakes says how long a byte takes to another process and back after a millisecond of idleness. A fire is a dozen such
+// hand-overs, and on a virtual machine their price changes with the neighbours: figures of two runs compare where this does.
+func wakes() string {
+	echo := exec.Command("cat")
+	in, err := echo.StdinPipe()
+	if err != nil {
+		return "unknown"
+	}
+	out, err := echo.StdoutPipe()
+	if err != nil || echo.Start() != nil {
+		return "unknown"
+	}
+	var trips []float64
+	one := make([]byte, 1)
+	for range 1000 {
+		time.Sleep(time.Millisecond) // idleness is what is measured
+		began := time.Now()
+		_, wrote := in.Write(one)
+		_, got := out.Read(one)
+		if wrote != nil || got != nil {
+			break
+		}
+		trips = append(trips, float64(time.Since(began).Microseconds()))
+	}
+	_ = in.Close()
+	_ = echo.Wait()
+	s := spreadOf(trips)
+	return fmt.Sprintf("a byte to an idle process and back: p50 %.0f, p95 %.0f µs", s.p50, s.p95)
 }

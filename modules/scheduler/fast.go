@@ -64,16 +64,25 @@ func (f *fast) win(ctx context.Context, batch []plan.Due) (won []bool, failed bo
 	return all, true
 }
 
-// giveBack removes keys that were not used, so that another node may look; it does not wait.
-func (f *fast) giveBack(ctx context.Context, batch []plan.Due) {
+// giveBack removes keys that were not used, so that another node may look. It waits only
+// where the caller calls what it returns: until the keys are gone, or for the deadline.
+func (f *fast) giveBack(ctx context.Context, batch []plan.Due) (wait func()) {
 	if len(batch) == 0 || !f.usable() {
-		return
+		return func() {}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fastDeadline)
+	gone := make(chan struct{})
 	go func() {
 		defer cancel()
+		defer close(gone)
 		f.path.GiveBack(ctx, fireKeys(batch))
 	}()
+	return func() {
+		select {
+		case <-gone:
+		case <-ctx.Done():
+		}
+	}
 }
 
 func (f *fast) usable() bool {

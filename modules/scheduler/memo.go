@@ -118,7 +118,11 @@ func (t *taker) read(ctx context.Context, ids []domain.ID) (ks map[domain.ID]kno
 			broken[f.ID] = err
 			continue
 		}
-		ks[f.ID] = known{f, spans[f.JobID]}
+		of := spans[f.JobID]
+		for i := range of {
+			of[i].Prepare()
+		}
+		ks[f.ID] = known{f, of}
 	}
 	return ks, broken, nil
 }

@@ -22,6 +22,7 @@ type round struct {
 	now    time.Time // the database's, read inside the transaction
 	absent []plan.Due
 	early  []plan.Due // not due yet: their keys are given back
+	next   []plan.Due // due, and left for the next round
 	looks  []look
 	fault  map[domain.ID]error // triggers left as they are, with the reason
 
@@ -121,6 +122,13 @@ func (r *round) decide(ctx context.Context, k known, budget *plan.Budget) error 
 	d, err := plan.Decide(t, k.spans, r.now, budget)
 	if err != nil {
 		r.fault[t.ID] = err
+		return nil
+	}
+	if d.More && d.Next.Equal(t.Next) { // the others used the budget up
+		r.next = append(r.next, dueOf(t))
+		r.known = append(r.known, k)
+		r.looks = append(r.looks, look{due: dueOf(t)})
+		r.settled = append(r.settled, t.ID)
 		return nil
 	}
 	fires, err := r.unfired(ctx, t, d.Fires)

@@ -191,6 +191,7 @@ func (t *taker) after(ctx context.Context, r *round) []look {
 		unused = append(unused, held...)
 	}
 	t.fast.giveBack(ctx, unused)
+	t.fast.giveBack(ctx, r.next)() // this node looks again at once, and would lose to its own keys
 	return out
 }
 

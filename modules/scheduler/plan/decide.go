@@ -46,7 +46,8 @@ type Decision struct {
 // fire. An error means that a schedule can't be read.
 func Decide(t Trigger, spans []Span, now time.Time, budget *Budget) (Decision, error) {
 	d := decider{trigger: t, now: now, budget: budget, cursor: t.Next}
-	for i, s := range spans {
+	for i := range spans {
+		s := &spans[i]
 		paused := !s.Open() && (i+1 == len(spans) || !spans[i+1].From.Equal(s.To))
 		done, err := d.settle(s, paused)
 		if err != nil {
@@ -58,7 +59,7 @@ func Decide(t Trigger, spans []Span, now time.Time, budget *Budget) (Decision, e
 		}
 	}
 	if len(spans) > 0 && t.Enabled {
-		if last := spans[len(spans)-1]; last.Open() {
+		if last := &spans[len(spans)-1]; last.Open() {
 			next, err := last.next(now)
 			if err != nil {
 				return Decision{}, err
@@ -70,8 +71,8 @@ func Decide(t Trigger, spans []Span, now time.Time, budget *Budget) (Decision, e
 }
 
 // next is the span's first fire strictly after both its beginning and an instant; zero: never.
-func (s Span) next(after time.Time) (time.Time, error) {
-	times, err := Compile(s.Timing)
+func (s *Span) next(after time.Time) (time.Time, error) {
+	times, err := s.compiled()
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -96,16 +97,16 @@ type decider struct {
 // part is a stretch of time, up to and with until, whose fires share a fate.
 type part struct {
 	until time.Time
-	carry func(*decider, Span, *Times, time.Time) bool
+	carry func(*decider, *Span, *Times, time.Time) bool
 }
 
 // settle goes through one span; false: the budget ended, the cursor says where.
-func (d *decider) settle(s Span, paused bool) (bool, error) {
+func (d *decider) settle(s *Span, paused bool) (bool, error) {
 	after, end := s.window(d.cursor, d.now.Add(time.Millisecond))
 	if !after.Before(end) {
 		return true, nil
 	}
-	times, err := Compile(s.Timing)
+	times, err := s.compiled()
 	if err != nil {
 		return false, err
 	}
@@ -150,8 +151,8 @@ func (d *decider) parts(paused bool) []part {
 }
 
 // gap notes the cursor's business date, up to until, and leaves the cursor at its last fire.
-func gap(kind GapKind, reason string) func(*decider, Span, *Times, time.Time) bool {
-	return func(d *decider, s Span, times *Times, until time.Time) bool {
+func gap(kind GapKind, reason string) func(*decider, *Span, *Times, time.Time) bool {
+	return func(d *decider, s *Span, times *Times, until time.Time) bool {
 		st, _ := times.stretch(d.cursor.Add(-1), until)
 		d.note(s, st, kind, reason)
 		d.cursor = st.last
@@ -159,14 +160,14 @@ func gap(kind GapKind, reason string) func(*decider, Span, *Times, time.Time) bo
 	}
 }
 
-func (d *decider) note(s Span, st stretch, kind GapKind, reason string) {
+func (d *decider) note(s *Span, st stretch, kind GapKind, reason string) {
 	d.budget.Scan -= st.fires
 	d.out.Gaps = append(d.out.Gaps, Gap{ProjectID: s.ProjectID, JobID: s.JobID, Kind: kind, Reason: reason, BizDate: st.date,
 		From: st.first, To: st.last, Fires: st.fires, CreatedAt: d.now})
 }
 
 // latest fires the last of the cursor's business date and notes the others as missed.
-func (d *decider) latest(s Span, times *Times, until time.Time) bool {
+func (d *decider) latest(s *Span, times *Times, until time.Time) bool {
 	st, _ := times.stretch(d.cursor.Add(-1), until)
 	if st.fires > 1 {
 		others := st
@@ -179,7 +180,7 @@ func (d *decider) latest(s Span, times *Times, until time.Time) bool {
 }
 
 // each fires one after the other; false when the budget ends, the cursor at the next.
-func (d *decider) each(s Span, times *Times, until time.Time) bool {
+func (d *decider) each(s *Span, times *Times, until time.Time) bool {
 	for {
 		d.fire(s, times, d.cursor)
 		next, ok := times.Next(d.cursor)
@@ -193,7 +194,7 @@ func (d *decider) each(s Span, times *Times, until time.Time) bool {
 	}
 }
 
-func (d *decider) fire(s Span, times *Times, at time.Time) {
+func (d *decider) fire(s *Span, times *Times, at time.Time) {
 	d.budget.Fires--
 	d.budget.Scan--
 	f := s.fire(times, at)

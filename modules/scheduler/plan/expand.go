@@ -14,8 +14,9 @@ const MaxFires = 100_000
 // spans in order of their beginning. More than MaxFires are refused as TooLarge.
 func Between(spans []Span, from, to time.Time) ([]Fire, error) {
 	var out []Fire
-	for _, s := range spans {
-		times, err := Compile(s.Timing)
+	for i := range spans {
+		s := &spans[i]
+		times, err := s.compiled()
 		if err != nil {
 			return nil, fmt.Errorf("the schedule in force from %s: %w", s.From.Format(time.RFC3339), err)
 		}
@@ -36,13 +37,13 @@ func Between(spans []Span, from, to time.Time) ([]Fire, error) {
 	return out, nil
 }
 
-func (s Span) fire(times *Times, at time.Time) Fire {
+func (s *Span) fire(times *Times, at time.Time) Fire {
 	return Fire{Expected: at, BizDate: times.BizDate(at), Version: s.Version, Kind: domain.TriggerKind(s.Schedule.Kind)}
 }
 
 // window is the part of a span inside [from, to): strictly after the first instant
 // given, not after the second. Fires are whole milliseconds.
-func (s Span) window(from, to time.Time) (after, end time.Time) {
+func (s *Span) window(from, to time.Time) (after, end time.Time) {
 	after, end = from.Add(-1), to.Add(-1)
 	if s.From.After(after) {
 		after = s.From
@@ -56,8 +57,9 @@ func (s Span) window(from, to time.Time) (after, end time.Time) {
 // On lists the planned fires about a business date, in order.
 func On(spans []Span, date domain.BizDate) ([]Fire, error) {
 	var out []Fire
-	for i, s := range spans {
-		times, err := Compile(s.Timing)
+	for i := range spans {
+		s := &spans[i]
+		times, err := s.compiled()
 		if err != nil {
 			return nil, fmt.Errorf("the schedule in force from %s: %w", s.From.Format(time.RFC3339), err)
 		}

@@ -30,7 +30,8 @@ type Due struct {
 }
 
 // Span is a stretch of time in which a timing was in force: its fires are those
-// strictly after From and not after To. To zero = still in force.
+// strictly after From and not after To. To zero = still in force. Asking it for fires
+// remembers what its timing compiles to, so one span is not for concurrent use.
 type Span struct {
 	ID        domain.ID
 	ProjectID domain.ID
@@ -38,6 +39,22 @@ type Span struct {
 	Version   int // the newest version under it
 	Timing
 	From, To time.Time
+
+	times *Times // nil = not compiled yet
+}
+
+// Prepare compiles the timing ahead of the first question. A fault is told by that.
+func (s *Span) Prepare() { _, _ = s.compiled() }
+
+func (s *Span) compiled() (*Times, error) {
+	if s.times == nil {
+		times, err := Compile(s.Timing)
+		if err != nil {
+			return nil, err
+		}
+		s.times = times
+	}
+	return s.times, nil
 }
 
 // Open tells whether the span is in force.
