@@ -24,9 +24,9 @@ func (s *Site) Diary(t T) *Diary {
 	return &Diary{path: filepath.Join(s.dir, fmt.Sprintf("diary-%d", s.started)), t: t}
 }
 
-// Entry is one line: a start or an end.
+// Entry is one line: a start, a sign of life or an end.
 type Entry struct {
-	Kind    string // start, end
+	Kind    string // start, beat, end
 	Job     string
 	Trace   string
 	Attempt string // ordinal of the attempt
@@ -37,13 +37,21 @@ type Entry struct {
 
 // Command is a shell command that notes its start, does the work and notes its end if the work succeeds.
 func (d *Diary) Command(job, work string) string {
-	note := func(kind string) string {
-		return fmt.Sprintf(`echo %s %s {{trace_id}} {{attempt}} {{expected_time}} $$ $(date +%%s%%3N) >> %s`, kind, job, d.path)
-	}
 	if work == "" {
 		work = "true"
 	}
-	return note("start") + " && " + work + " && " + note("end")
+	return d.note("start", job) + " && " + work + " && " + d.note("end", job)
+}
+
+// Beating is a shell command that works for so many tenths of a second and notes each of them, so that the diary
+// shows until when one lived that was killed.
+func (d *Diary) Beating(job string, tenths int) string {
+	return d.Command(job, fmt.Sprintf(`{ i=0; while test $i -lt %d; do sleep 0.1; %s; i=$((i+1)); done; }`, tenths, d.note("beat", job)))
+}
+
+// note appends one line.
+func (d *Diary) note(kind, job string) string {
+	return fmt.Sprintf(`echo %s %s {{trace_id}} {{attempt}} {{expected_time}} $$ $(date +%%s%%3N) >> %s`, kind, job, d.path)
 }
 
 // Entries are all lines so far. A line that is no entry fails the test: it would be a torn append.
@@ -76,6 +84,33 @@ func (d *Diary) Entries() []Entry {
 func (d *Diary) Of(kind, trace string) []Entry {
 	d.t.Helper()
 	return slices.DeleteFunc(d.Entries(), func(e Entry) bool { return e.Kind != kind || trace != "" && e.Trace != trace })
+}
+
+// Life is one process of a task, from its start to the last that it noted.
+type Life struct {
+	Job, Trace, Attempt string
+	PID                 int
+	From, To            time.Time
+	Ended               bool // it noted its end
+}
+
+// Lives are all of them, in the order of their starts.
+func (d *Diary) Lives() []Life {
+	d.t.Helper()
+	at := map[string]int{}
+	var out []Life
+	for _, e := range d.Entries() {
+		key := fmt.Sprint(e.Trace, " ", e.Attempt, " ", e.PID)
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key] = i
+			out = append(out, Life{Job: e.Job, Trace: e.Trace, Attempt: e.Attempt, PID: e.PID, From: e.At})
+		}
+		out[i].To, out[i].Ended = e.At, e.Kind == "end"
+	}
+	slices.SortStableFunc(out, func(a, b Life) int { return a.From.Compare(b.From) })
+	return out
 }
 
 // Path is the file.
