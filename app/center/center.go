@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -40,6 +41,8 @@ type Options struct {
 	Listener net.Listener
 	// Worker is the status of a worker in the same process; nil = none.
 	Worker func() any
+	// Now is this machine's wall clock; nil = time.Now.
+	Now func() time.Time
 }
 
 // DatabaseURL is where the configuration keeps the truth.
@@ -53,6 +56,9 @@ func DatabaseURL(c config.Config) string {
 // Run carries the roles of the mode until ctx ends. A lost lease ends a life and
 // begins the next.
 func Run(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	s := newSite(o)
 	serving := make(chan error, 1)
 	serve, stop := context.WithCancel(ctx)
@@ -63,7 +69,8 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, <-serving)
 }
 
-// lives builds one life after the other.
+// lives builds one life after the other. A database that is away ends no process: the
+// next life begins when it answers.
 func (s *site) lives(ctx context.Context) error {
 	for {
 		err := s.live(ctx)
@@ -72,9 +79,31 @@ func (s *site) lives(ctx context.Context) error {
 			return nil
 		case errors.Is(err, lease.ErrLost):
 			slog.Warn("the lease was lost; beginning a new life", "error", err)
+		case domain.Is(err, domain.Unavailable):
+			s.waits(err)
+			if !pause(ctx, awayPause) {
+				return nil
+			}
 		case err != nil:
 			return err
 		}
+	}
+}
+
+const (
+	awayPause   = time.Second // between two tries to begin
+	sayAwayEach = 15 * time.Second
+)
+
+// pause waits; false: ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
 	}
 }
 
@@ -82,6 +111,8 @@ func (s *site) lives(ctx context.Context) error {
 type life struct {
 	o      Options
 	lease  *lease.Lease
+	clock  *clock
+	poison *poison // of the process
 	ids    *domain.IDs
 	nudger *nudger
 	// versions are shared by all roles of the process.
@@ -115,11 +146,10 @@ func (s *site) live(ctx context.Context) error {
 			slog.Warn("the lease could not be given up; peers take it back", "error", err)
 		}
 	}()
-	ids, err := domain.NewIDs(le.Node(), time.Now)
-	if err != nil {
+	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, nudger: newNudger()}
+	if l.ids, err = domain.NewIDs(le.Node(), l.clock.now); err != nil {
 		return err
 	}
-	l := &life{o: o, lease: le, ids: ids, nudger: newNudger()}
 	g, ctx := errgroup.WithContext(ctx)
 	// The lease outlives the pools, which are closed when all loops have ended.
 	hold, release := context.WithCancel(context.WithoutCancel(ctx))
@@ -150,19 +180,34 @@ func (s *site) live(ctx context.Context) error {
 	return err
 }
 
-// prepare brings the tables up to date over a connection of its own.
+// migratePatience is for one statement of a migration, which may copy a table. One cut
+// off is repeated by the next start.
+const migratePatience = 10 * time.Minute
+
+// prepare brings the tables up to date over connections of its own.
 func prepare(ctx context.Context, url string) error {
-	db, err := dbx.Open(ctx, url, dbx.Options{Pool: 2})
+	db, err := dbx.Open(ctx, url, dbx.Options{Pool: 2, Patience: migratePatience})
 	if err != nil {
 		return err
 	}
 	return errors.Join(db.Migrate(ctx), db.Close())
 }
 
+// How long the database may take to answer one statement: a lock is waited for 3 s, and
+// pages answer within 5 s.
+const (
+	webPatience  = 4 * time.Second
+	loopPatience = 10 * time.Second
+)
+
 // pool opens a role's own pool under the lease.
 func (l *life) pool(ctx context.Context, role config.Mode, size int) (*dbx.DB, error) {
 	opened, closed := l.lease.Hooks()
-	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, OnConnect: opened, OnClose: closed})
+	patience := loopPatience
+	if role == config.ModeWeb {
+		patience = webPatience
+	}
+	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, Patience: patience, OnConnect: opened, OnClose: closed})
 	if err == nil {
 		l.pools = append(l.pools, rolePool{db, role})
 	}
@@ -208,10 +253,10 @@ func (l *life) start(ctx context.Context, g *errgroup.Group, s *site) error {
 
 func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	o := l.o
-	l.fleet = fleet.New(registry{o.Registry, o.Transport}, c.workers, o.Config.Worker.LostAfter, time.Now, now)
-	post := newMail(o.Transport, l.lease.Holder())
+	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
+	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
-		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now})
+		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
 	office := l.lease.Office(lease.Broker)
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
@@ -225,7 +270,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	})
 	g.Go(func() error { return c.graph.Run(ctx) })
 	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })
-	sink := &logSink{c: o.Transport, group: transport.NewLogsGroup(o.Transport, l.lease.Holder()), lives: c.lifecycle}
+	sink := &logSink{c: o.Transport, group: transport.NewLogsGroup(o.Transport, l.lease.Holder()), lives: c.lifecycle, poison: l.poison}
 	g.Go(func() error { return sink.run(ctx) })
 }
 
@@ -252,7 +297,7 @@ func (q queue) Withdraw(ctx context.Context, ids []domain.ID, outcome domain.Out
 
 func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
 	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Maker: c.lifecycle, Fired: c.instances,
-		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: time.Now})
+		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: l.o.Now})
 	g.Go(func() error { return l.sched.Run(ctx) })
 	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })
 	g.Go(func() error { return c.graph.Run(ctx) })
@@ -260,17 +305,13 @@ func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
 
 // each calls round at once and then with the pause between two rounds, until ctx
 // ends. A round that fails is logged and repeated.
-func each(ctx context.Context, pause time.Duration, name string, round func(context.Context) error) error {
+func each(ctx context.Context, every time.Duration, name string, round func(context.Context) error) error {
 	for {
 		if err := round(ctx); err != nil && ctx.Err() == nil {
 			slog.Warn("a round failed; the next one repeats it", "loop", name, "error", err)
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !pause(ctx, every) {
 			return nil
-		case <-t.C:
 		}
 	}
 }
@@ -295,6 +336,10 @@ func (l *life) heard(changes []domain.Change) {
 
 // nudged hears hints of other processes, and of this one.
 func (l *life) nudged(n protocol.Nudge) {
+	if !slices.Contains(nudges, n) {
+		l.poison.nudges.Add(1)
+		return
+	}
 	if l.broker != nil {
 		l.broker.Nudge(n)
 	}

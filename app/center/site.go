@@ -26,18 +26,22 @@ import (
 // site is what answers HTTP over all lives of a process: health and metrics
 // always, pages while a life with the role web is up.
 type site struct {
-	o     Options
-	mux   *http.ServeMux
-	began time.Time
+	o      Options
+	mux    *http.ServeMux
+	closed http.Handler // answers for the pages while no life is up
+	began  time.Time
 
 	mu    sync.RWMutex
 	life  *life
 	pages http.Handler
-	ready bool // Options.Ready was called
+	ready bool      // Options.Ready was called
+	poison poison
+	away  error     // why no life could begin; nil = none was refused since the last
+	said  time.Time // when the log last had that
 }
 
 func newSite(o Options) *site {
-	s := &site{o: o, mux: http.NewServeMux(), began: time.Now()}
+	s := &site{o: o, mux: http.NewServeMux(), began: time.Now(), closed: httpx.Away("AX is starting, or its database is away; /readyz says which")}
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"status": "alive"})
 	})
@@ -58,18 +62,31 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	s.mu.RLock()
 	pages := s.pages
 	s.mu.RUnlock()
-	if pages == nil {
-		w.Header().Set("Retry-After", "2")
-		http.Error(w, "AX is starting, or this process carries no pages (mode "+string(s.o.Config.Mode)+")", http.StatusServiceUnavailable)
-		return
+	switch {
+	case pages != nil:
+		pages.ServeHTTP(w, r)
+	case s.o.Config.Mode.Carries(config.ModeWeb):
+		s.closed.ServeHTTP(w, r)
+	default:
+		http.Error(w, "this process carries no pages (mode "+string(s.o.Config.Mode)+")", http.StatusServiceUnavailable)
 	}
-	pages.ServeHTTP(w, r)
 }
 
 func (s *site) up(l *life, pages http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.life, s.pages = l, pages
+	s.life, s.pages, s.away = l, pages, nil
+}
+
+// waits notes why no life could begin, and says it now and then.
+func (s *site) waits(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away == nil || time.Since(s.said) > sayAwayEach {
+		slog.Warn("the database is away; this process begins when it answers", "error", err)
+		s.said = time.Now()
+	}
+	s.away = err
 }
 
 func (s *site) down() {
@@ -126,14 +143,17 @@ func (s *site) readyz(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) parts(ctx context.Context) map[string]Part {
 	s.mu.RLock()
-	l, pages := s.life, s.pages
+	l, pages, away := s.life, s.pages, s.away
 	s.mu.RUnlock()
 	parts := map[string]Part{"redis": part(s.o.Transport.Ping(ctx).Err()), "registry": part(s.o.Registry.Ping(ctx).Err())}
 	if l == nil || len(l.pools) == 0 {
 		parts["database"] = Part{Note: "not open yet"}
+		if away != nil {
+			parts["database"] = part(away)
+		}
 		return parts
 	}
-	parts["database"] = part(l.pools[0].Ping(ctx))
+	parts["database"] = part(l.database(ctx))
 	mode := s.o.Config.Mode
 	if mode.Carries(config.ModeWeb) {
 		parts["web"] = Part{OK: pages != nil}
@@ -146,6 +166,20 @@ func (s *site) parts(ctx context.Context) map[string]Part {
 		parts["broker"] = brokerPart(l.broker.Stats())
 	}
 	return parts
+}
+
+// database is how the database stands: whether it answers, and whether it takes the
+// write by which this process says each half second that it lives.
+func (l *life) database(ctx context.Context) error {
+	for _, p := range l.pools {
+		if err := p.Ping(ctx); err != nil {
+			return fmt.Errorf("over the connections of role %s: %w", p.role, err)
+		}
+	}
+	if err := l.lease.Fault(); err != nil {
+		return fmt.Errorf("it answers and takes no writes: %w", err)
+	}
+	return nil
 }
 
 // lagLimit is how old what workers said may be before the broker counts as stuck.
@@ -211,6 +245,8 @@ func navigation() []httpx.NavEntry {
 		{Page: "dashboard", URL: "/", Action: domain.ActInstanceRead},
 		{Page: "jobs", URL: "/jobs", Action: domain.ActJobRead},
 		{Page: "instances", URL: "/instances", Action: domain.ActInstanceRead},
+		{Page: "orphans", URL: "/orphans", Action: domain.ActInstanceRead},
+		{Page: "ledger", URL: "/ledger", Action: domain.ActJobRead},
 		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
 		{Page: "audit", URL: "/audit", Action: domain.ActAuditRead},

@@ -23,7 +23,8 @@ type Source interface {
 const (
 	fresh    = 5 * time.Second  // younger answers come as they are
 	stale    = 30 * time.Second // up to here they come at once while newer ones are fetched
-	patience = 3 * time.Second  // for the source
+	patience = 3 * time.Second  // for the source, while nothing is known
+	again    = time.Second      // for the source, while the last memberships hold
 )
 
 // Policy answers from memory. A change by this process counts from Invalidate on,
@@ -107,7 +108,11 @@ func (p *Policy) fetch() *snapshot {
 	if old != nil && old.dirty == dirty && now.Sub(old.at) < fresh {
 		return old // somebody else has just done it
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	wait := patience
+	if old != nil && old.dirty == dirty {
+		wait = again // a page waits for it
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	s, err := p.build(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	}
 	return db.locked(func() error {
 		if _, err := p.Up(ctx); err != nil {
-			return fmt.Errorf("migrating the database: %w", err)
+			return Translate(fmt.Errorf("migrating the database: %w", err))
 		}
 		return nil
 	})
@@ -93,7 +93,7 @@ func (db *DB) migrationLock(ctx context.Context) (release func(), err error) {
 	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, err
+		return nil, Translate(err)
 	}
 	return func() {
 		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK(CONCAT('ax-migrate-', DATABASE()))")
