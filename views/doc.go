@@ -14,6 +14,8 @@
 //	jobs.Check(CheckResult)        POST EditPage.CheckURL     fragment: problems, next fires, time-out
 //	instances.List(ListPage)       GET /instances
 //	instances.Show(ShowPage)       GET /instances/{id}        ?tab=log|dispatch|params|deps|history
+//	instances.Orphans(OrphansPage) GET /orphans               POST /orphans/settle
+//	ledger.Books(Page)             GET /ledger                ?range=&from=&to=&job=&only=&state=
 //	dag.Graph(GraphPage)           GET /dag                   ?biz_date=&job=&view=list
 //	workers.List(ListPage)         GET /workers
 //	audit.List(ListPage)           GET /audit

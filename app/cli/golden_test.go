@@ -44,6 +44,9 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/apply", 200, `{"results":[{"job":"a","change":"created","version":1,"id":"9","next":["2026-02-04T02:00:00+08:00"],"warnings":[
 {"file":"good.yaml","line":3,"column":3,"message":"no timeout is given","hint":"write timeout:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"warning"}]}],"dryRun":false}`)
 	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[{"id":"1","job":"hello","planned":60,"fired":57,"skipped":1,"missed":1,"pending":1,"unplanned":0,"balanced":true,"reasons":{"missed: nobody was alive":1,"skipped: overlap":1},"absentCount":0,"absent":[]}]}`)
+	a.on("GET /api/v1/orphans", 200, `{"orphans":[{"id":"411052400640000001","job":"pay","project":"default","bizDate":"2026-02-03","state":"running","label":"orphan","run":1,"startedAt":"2026-02-03T02:00:01.000Z","attempt":"411052400640000002","target":"worker-07","lostAt":"2026-02-03T02:10:00.000Z","evidence":"worker worker-07 (boot 3) has been silent for 10s"}],"cursor":""}`)
+	a.on("POST /api/v1/orphans/settle", 200, `{"settled":1,"results":[{"id":"411052400640000001","state":"success","label":"","error":""},{"id":"411052400640000003","state":"success","label":"","error":"instance 411052400640000003 is no orphan any more: it is success"}]}`)
+	a.on("GET /api/v1/ledger/fires", 200, `{"fires":[{"expected":"2026-02-03T03:01:00Z","bizDate":"2026-02-03","state":"missed","reason":"older than 7 days","instance":""}],"cursor":""}`)
 	return a
 }
 
@@ -56,6 +59,8 @@ func TestGolden(t *testing.T) {
 		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "trigger": {"trigger", "hello"},
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
 		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
+		"ledger-fires": {"ledger", "--job", "hello", "--fires", "missed", "--from", "2026-02-03", "--to", "2026-02-04"}, "orphans": {"orphans"},
+		"settle":        {"settle", id + ".411052400640000002", "411052400640000003", "--as", "success", "--reason", "asked the bank"},
 		"validate-good": {"validate", "testdata/good.yaml", "testdata/stat.yaml"}, "validate-bad": {"validate", "testdata/bad.yaml"},
 		"validate-cycle": {"validate", "testdata/cycle.yaml"}, "validate-twice": {"validate", "testdata/good.yaml", "testdata/twice.yaml"}, "next": {"next", "--tz", "America/New_York", "--from", "2024-03-09T00:00:00Z", "-n", "3", "--", "30 2 * * *"},
 		"next-wrong": {"next", "--", "0 25 * * *"}, "next-never": {"next", "--", "0 0 30 2 *"}, "help": {"help"},

@@ -31,7 +31,7 @@ func (p *process) instances() *cobra.Command {
 			q.Set(name, v)
 		}
 		head := []string{"ID", "JOB", "BIZ_DATE", "STATE", "EXPECTED", "TOOK"}
-		return p.list(ctx, listing{"instances", q, head, func(r row) []string {
+		return p.list(ctx, listing{name: "instances", query: q, head: head, cells: func(r row) []string {
 			return []string{r.text("id"), r.name(), r.text("bizDate"), r.status(), p.when(r.moment("expectedTime")),
 				took(r.moment("startedAt"), r.moment("finishedAt"))}
 		}})

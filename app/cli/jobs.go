@@ -22,7 +22,7 @@ func (p *process) jobs() *cobra.Command {
 		q.Set("project", project)
 		q.Set("q", search)
 		head := []string{"JOB", "VERSION", "SCHEDULE", "IS", "NEXT FIRE", "LAST STATE"}
-		return p.list(ctx, listing{"jobs", q, head, func(r row) []string {
+		return p.list(ctx, listing{name: "jobs", query: q, head: head, cells: func(r row) []string {
 			return []string{r.name(), r.text("version"), schedule(r), enabled(r), p.when(r.moment("next")), r.text("lastState")}
 		}})
 	})}
@@ -121,7 +121,7 @@ func (p *process) workers() *cobra.Command {
 			return err
 		}
 		head := []string{"WORKER", "BOOT", "STATE", "HOST", "IP", "VERSION", "TYPES", "TAGS", "RUNNING", "LAST SEEN"}
-		return p.list(ctx, listing{"workers", q, head, func(r row) []string {
+		return p.list(ctx, listing{name: "workers", query: q, head: head, cells: func(r row) []string {
 			return []string{r.text("name"), r.text("boot"), r.text("state"), r.text("host"), r.text("ip"), r.text("version"),
 				r.text("types"), r.text("tags"), r.text("running"), p.when(r.moment("seenAt"))}
 		}})

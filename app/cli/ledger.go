@@ -16,12 +16,6 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// ledger is what is shown of the server's accounts.
-type ledger struct {
-	Balanced bool      `json:"balanced"`
-	Jobs     []account `json:"jobs"`
-}
-
 // account is one job's planned fires and what became of them.
 type account struct {
 	Job       string         `json:"job"`
@@ -34,35 +28,76 @@ type account struct {
 	Balanced  bool           `json:"balanced"`
 	Reasons   map[string]int `json:"reasons"`
 	Absent    []time.Time    `json:"absent"`
+	Untaken   bool           `json:"untaken"`
+	Refused   string         `json:"refused"`
+}
+
+// booking is the flags of ledger.
+type booking struct {
+	page
+	job, from, to, fires string
+	unbalanced           bool
 }
 
 func (p *process) ledger() *cobra.Command {
-	var job, from, to string
+	var b booking
 	cmd := &cobra.Command{Use: "ledger [--job J] --from T --to T", Short: "balance planned fires against what became of them",
 		Long: `Prints, for each job that had a schedule in force in [from, to): planned = fired + skipped + missed + pending.
-Exit 1 when a planned fire is not accounted for.`,
+With --fires it lists one job's planned fires one by one instead.
+Exit 1 when a planned fire is not accounted for, or a job could not be judged.`,
 		Args: cobra.NoArgs, RunE: p.do(func(ctx context.Context, _ []string) error {
-			if from == "" || to == "" {
-				return usage("ledger wants --from and --to")
-			}
-			first, err := dayOrInstant("--from", from)
+			q, err := b.read()
 			if err != nil {
 				return err
 			}
-			last, err := dayOrInstant("--to", to)
-			if err != nil {
-				return err
+			if b.fires != "" {
+				return p.oneByOne(ctx, q)
 			}
-			if !first.Before(last) {
-				return usage("--to must be after --from")
-			}
-			return p.balance(ctx, url.Values{"job": {job}, "from": {first.Format(time.RFC3339Nano)}, "to": {last.Format(time.RFC3339Nano)}})
+			return p.balance(ctx, q)
 		})}
+	b.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&job, "job", "", "only of this job, [project/]name")
-	f.StringVar(&from, "from", "", "RFC 3339 instant, or a date for its start in UTC; fires at it count")
-	f.StringVar(&to, "to", "", "RFC 3339 instant, or a date for its start in UTC; fires at it do not count")
+	f.StringVar(&b.job, "job", "", "only of this job, [project/]name")
+	f.StringVar(&b.from, "from", "", "RFC 3339 instant, or a date for its start in UTC; fires at it count")
+	f.StringVar(&b.to, "to", "", "RFC 3339 instant, or a date for its start in UTC; fires at it do not count")
+	f.BoolVar(&b.unbalanced, "unbalanced", false, "only jobs with fires that are not accounted for")
+	f.StringVar(&b.fires, "fires", "", "with --job: list its fires in these `states` one by one: fired, skipped, missed, pending, absent or all, with commas between")
 	return cmd
+}
+
+// read judges the flags and makes the query of them.
+func (b *booking) read() (url.Values, error) {
+	if b.from == "" || b.to == "" {
+		return nil, usage("ledger wants --from and --to")
+	}
+	first, err := dayOrInstant("--from", b.from)
+	if err != nil {
+		return nil, err
+	}
+	last, err := dayOrInstant("--to", b.to)
+	if err != nil {
+		return nil, err
+	}
+	if !first.Before(last) {
+		return nil, usage("--to must be after --from")
+	}
+	q, err := b.query()
+	if err != nil {
+		return nil, err
+	}
+	q.Set("from", first.Format(time.RFC3339Nano))
+	q.Set("to", last.Format(time.RFC3339Nano))
+	q.Set("job", b.job)
+	switch {
+	case b.fires != "" && b.job == "":
+		return nil, usage("--fires wants --job")
+	case b.fires != "" && b.fires != "all":
+		q.Set("state", b.fires)
+	}
+	if b.unbalanced {
+		q.Set("only", "unbalanced")
+	}
+	return q, nil
 }
 
 // dayOrInstant reads a date too, as its start in UTC.
@@ -78,53 +113,99 @@ func (p *process) balance(ctx context.Context, query url.Values) error {
 	if err != nil {
 		return err
 	}
-	doc, err := c.Get(ctx, "/api/v1/ledger", query)
+	docs, cursor, err := gather(ctx, c, listing{name: "jobs", path: "ledger", query: query})
 	if err != nil {
 		return err
 	}
-	var l ledger
-	if err := json.Unmarshal(doc, &l); err != nil {
-		return fmt.Errorf("the server's ledger can't be read: %w", err)
+	accounts := make([]account, len(docs))
+	balanced, refused := true, 0
+	for i, doc := range docs {
+		if err := json.Unmarshal(doc, &accounts[i]); err != nil {
+			return fmt.Errorf("the server's ledger can't be read: %w", err)
+		}
+		balanced = balanced && accounts[i].Balanced
+		if accounts[i].Refused != "" {
+			refused++
+		}
 	}
 	if p.json {
-		err = p.document(doc)
+		err = p.value(map[string]any{"balanced": balanced, "jobs": docs, "cursor": cursor})
 	} else {
-		err = p.showLedger(l)
+		err = p.showLedger(accounts, cursor)
 	}
-	if err != nil || l.Balanced {
+	switch {
+	case err != nil || balanced:
 		return err
+	case refused > 0:
+		p.note("ax: %d of the jobs could not be judged\n", refused)
 	}
-	p.note("ax: the ledger does not balance: a planned fire neither made an instance nor was noted as skipped or missed\n")
+	if slices.ContainsFunc(accounts, func(a account) bool { return len(a.Absent) > 0 }) {
+		p.note("ax: the ledger does not balance: a planned fire neither made an instance nor was noted as skipped or missed\n")
+	}
 	return &failure{code: exitFailed, told: true, err: errors.New("the ledger does not balance")}
 }
 
-func (p *process) showLedger(l ledger) error {
-	if len(l.Jobs) == 0 {
+func (p *process) showLedger(accounts []account, cursor string) error {
+	if len(accounts) == 0 {
 		p.note("no job had a schedule in force then\n")
 		return nil
 	}
-	rows := make([][]string, len(l.Jobs))
-	for i, a := range l.Jobs {
-		verdict := "balanced"
-		if !a.Balanced {
-			verdict = fmt.Sprintf("%d ABSENT", a.Planned-a.Fired-a.Skipped-a.Missed-a.Pending)
-		}
-		rows[i] = []string{a.Job, strconv.Itoa(a.Planned), strconv.Itoa(a.Fired), strconv.Itoa(a.Skipped), strconv.Itoa(a.Missed), strconv.Itoa(a.Pending), verdict}
+	rows := make([][]string, len(accounts))
+	for i, a := range accounts {
+		rows[i] = a.cells()
 	}
 	if err := p.table([]string{"JOB", "PLANNED", "FIRED", "SKIPPED", "MISSED", "PENDING", "BALANCE"}, rows); err != nil {
 		return err
 	}
-	for _, a := range l.Jobs {
-		for _, reason := range slices.Sorted(maps.Keys(a.Reasons)) {
-			if err := p.printf("%s: %d × %s\n", a.Job, a.Reasons[reason], printable(reason)); err != nil {
-				return err
-			}
-		}
-		for _, at := range a.Absent {
-			if err := p.printf("%s: absent: %s\n", a.Job, p.when(at)); err != nil {
-				return err
-			}
+	for _, a := range accounts {
+		if err := p.showReasons(a); err != nil {
+			return err
 		}
 	}
+	if cursor != "" {
+		p.note("there are more: --cursor %s\n", cursor)
+	}
 	return nil
+}
+
+func (a account) cells() []string {
+	verdict := "balanced"
+	switch {
+	case a.Refused != "":
+		return []string{a.Job, "", "", "", "", "", "NOT JUDGED"}
+	case !a.Balanced:
+		verdict = fmt.Sprintf("%d ABSENT", a.Planned-a.Fired-a.Skipped-a.Missed-a.Pending)
+	}
+	return []string{a.Job, strconv.Itoa(a.Planned), strconv.Itoa(a.Fired), strconv.Itoa(a.Skipped), strconv.Itoa(a.Missed), strconv.Itoa(a.Pending), verdict}
+}
+
+func (p *process) showReasons(a account) error {
+	if a.Refused != "" {
+		return p.printf("%s: %s\n", a.Job, printable(a.Refused))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(a.Reasons)) {
+		if err := p.printf("%s: %d × %s\n", a.Job, a.Reasons[reason], printable(reason)); err != nil {
+			return err
+		}
+	}
+	for _, at := range a.Absent {
+		if err := p.printf("%s: absent: %s\n", a.Job, p.when(at)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(a.Absent) > 0 && a.Untaken:
+		return p.printf("%s: no scheduler has come to the absent ones yet: see whether one runs\n", a.Job)
+	case len(a.Absent) > 0:
+		return p.printf("%s: a scheduler has passed the absent ones and their instances are gone: start the job by hand for the dates that matter\n", a.Job)
+	}
+	return nil
+}
+
+// oneByOne lists a job's planned fires one by one.
+func (p *process) oneByOne(ctx context.Context, query url.Values) error {
+	head := []string{"EXPECTED", "BIZ_DATE", "STATE", "REASON", "INSTANCE"}
+	return p.list(ctx, listing{name: "fires", path: "ledger/fires", query: query, head: head, cells: func(r row) []string {
+		return []string{p.when(r.moment("expected")), r.text("bizDate"), r.text("state"), r.text("reason"), r.text("instance")}
+	}})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,7 +42,8 @@ func (g *page) query() (url.Values, error) {
 
 // listing is a list: where it is, and how people see a row of it.
 type listing struct {
-	name  string // of the list in the address and in the answer
+	name  string // of the list in the answer
+	path  string // below /api/v1/; empty: the name
 	query url.Values
 	head  []string
 	cells func(row) []string
@@ -85,7 +87,7 @@ func (p *process) list(ctx context.Context, l listing) error {
 func gather(ctx context.Context, c *client.Client, l listing) (found []json.RawMessage, cursor string, err error) {
 	found = []json.RawMessage{}
 	for {
-		doc, err := c.Get(ctx, "/api/v1/"+l.name, l.query)
+		doc, err := c.Get(ctx, "/api/v1/"+cmp.Or(l.path, l.name), l.query)
 		if err != nil {
 			return nil, "", err
 		}
@@ -101,7 +103,7 @@ func gather(ctx context.Context, c *client.Client, l listing) (found []json.RawM
 			}
 		}
 		found = append(found, part...)
-		if cursor == "" || len(part) == 0 || l.query.Get("limit") != "" || len(found) >= maxRows {
+		if cursor == "" || cursor == l.query.Get("cursor") || l.query.Get("limit") != "" || len(found) >= maxRows {
 			return found, cursor, nil
 		}
 		l.query.Set("cursor", cursor)

@@ -173,6 +173,14 @@ type Attempt struct {
 	LogLines     int64  // lines of output in all, as reported at its end
 }
 
+// FireOutcome is the instance that a planned fire made, as far as the ledger needs it.
+type FireOutcome struct {
+	FireKey  string
+	Instance ID
+	Status   Status
+	Message  string // of one skipped
+}
+
 // NewInstance is what a trigger asks to be created.
 type NewInstance struct {
 	ProjectID   ID

@@ -25,6 +25,7 @@ const (
 	MoveRequeue        MoveName = "requeue"         // the back-off is over
 	MoveRedispatch     MoveName = "redispatch"      // the worker was lost; no retry is spent
 	MoveOrphan         MoveName = "orphan"          // the worker was lost and a person must decide
+	MoveSettle         MoveName = "settle"          // a person said what became of an orphan
 	MoveKill           MoveName = "kill"            // ended by a person
 	MoveSkip           MoveName = "skip"            // the overlap policy said no
 	MoveCancelUpstream MoveName = "cancel_upstream" // what it waits for failed or was cancelled
@@ -69,6 +70,7 @@ var Moves = []Move{
 	{MoveRequeue, []Status{{Retrying, Backoff}}, running(Queued), false, "the back-off is over"},
 	{MoveRedispatch, running(Dispatched, Executing, Orphan), running(Queued), false, "the worker was lost; the run goes elsewhere and no retry is spent"},
 	{MoveOrphan, running(Dispatched, Executing), running(Orphan), false, "the worker was lost and the job says on_worker_lost: hold"},
+	{MoveSettle, running(Orphan), with(running(Queued), Status{Success, ""}, Status{Failed, WorkerLost}), false, "a person said what became of the orphan: it succeeded, it failed, or it did not run and runs again"},
 	{MoveKill, with(running(Labels[Running]...), Status{Retrying, Backoff}), []Status{{Cancelled, Killed}}, false, "ended by a person"},
 	{MoveSkip, running(Queued, HeldOverlap, WaitingDeps), []Status{{Cancelled, Skipped}}, false, "the overlap policy said no"},
 	{MoveCancelUpstream, running(WaitingDeps), []Status{{Cancelled, UpstreamFailed}}, false, "what it waits for failed or was cancelled"},

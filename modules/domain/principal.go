@@ -23,6 +23,8 @@ const (
 	ActInstanceKill      Action = "instance.kill"          //
 	ActInstanceRerun     Action = "instance.rerun"         // of what failed or was cancelled
 	ActInstanceRerunDone Action = "instance.rerun_success" // of what succeeded
+	ActOrphanSettle      Action = "orphan.settle"          // as failed, or to run again
+	ActOrphanSucceed     Action = "orphan.settle_success"  // as success
 	ActLogRead           Action = "log.read"               //
 	ActWorkerRead        Action = "worker.read"            //
 	ActWorkerDrain       Action = "worker.drain"           // everywhere

@@ -38,6 +38,8 @@ func decideReport(in domain.Instance, a domain.Attempt, current *domain.Attempt,
 		return step{Late: "an outcome of this attempt is known already"}
 	case r.Outcome == domain.OutcomeSuccess:
 		return decideSuccess(in, a, current)
+	case orphaned(in, a):
+		return decideOrphan(in, spec, r, now)
 	case in.AttemptID != a.ID || a.State != domain.AttemptGranted:
 		return step{Late: fmt.Sprintf("superseded: the attempt is %s and the instance %s", a.State, in.Status)}
 	case in.State != domain.Running:
@@ -76,9 +78,6 @@ func decideFailure(in domain.Instance, spec domain.JobSpec, label domain.Label, 
 	if in.RetriesUsed >= spec.Retry.Times {
 		return step{Move: domain.MoveFail, To: failed(label), Note: message}
 	}
-	if in.Label == domain.Orphan {
-		return step{Move: domain.MoveFail, To: failed(label), Note: message}
-	}
 	wait := time.Duration(spec.Retry.BackoffSec[min(in.RetriesUsed, len(spec.Retry.BackoffSec)-1)]) * time.Second
 	return step{Move: domain.MoveRetry, To: domain.Status{State: domain.Retrying, Label: domain.Backoff}, Wake: now.Add(wait), Spent: true,
 		Note: fmt.Sprintf("retry %d of %d in %s: %s", in.RetriesUsed+1, spec.Retry.Times, wait, message)}
@@ -98,8 +97,6 @@ func decideLoss(in domain.Instance, spec domain.JobSpec, note string) step {
 	switch {
 	case in.Label == domain.Stopping:
 		return step{Move: domain.MoveKill, To: killed, Note: "killed; its end was not confirmed: " + note}
-	case in.Label == domain.Orphan:
-		return step{}
 	case spec.OnWorkerLost == domain.LossHold && !spec.Idempotent:
 		return step{Move: domain.MoveOrphan, To: running(domain.Orphan), Note: note, Lost: true}
 	case in.LostCount >= maxLost:

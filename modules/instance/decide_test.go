@@ -65,7 +65,7 @@ func checkStep(t *testing.T, policy string, in domain.Instance, a domain.Attempt
 		t.Helper()
 		t.Errorf("%s, instance %s, attempt %s (in force: %t), %s: %s: %+v", policy, in.Status, a.State, in.AttemptID == a.ID, outcome, text, s)
 	}
-	if (s.Move == "") != (s.Late != "") && !(s.Move == "" && in.Label == domain.Orphan) {
+	if (s.Move == "") != (s.Late != "") {
 		fail("a report either moves or is late")
 	}
 	if s.Move == "" {
@@ -78,8 +78,10 @@ func checkStep(t *testing.T, policy string, in domain.Instance, a domain.Attempt
 		fail("a second outcome counted")
 	case a.State == domain.AttemptSent || a.State == domain.AttemptWithdrawn:
 		fail("an attempt that was never granted counted")
-	case outcome != domain.OutcomeSuccess && (in.AttemptID != a.ID || a.State != domain.AttemptGranted):
+	case outcome != domain.OutcomeSuccess && !orphaned(in, a) && (in.AttemptID != a.ID || a.State != domain.AttemptGranted):
 		fail("a superseded attempt's failure counted")
+	case orphaned(in, a) && (outcome == domain.OutcomeWorkerLost || s.To.State == domain.Retrying):
+		fail("an orphan was moved by what is not known, or retried by itself")
 	case outcome == domain.OutcomeSuccess && s.To.State != domain.Success:
 		fail("a true success was not one")
 	case in.Label == domain.Stopping && outcome != domain.OutcomeSuccess && s.To != killed:
@@ -89,10 +91,10 @@ func checkStep(t *testing.T, policy string, in domain.Instance, a domain.Attempt
 	case s.To.State == domain.Retrying && policy != "retry":
 		fail("a retry that the job does not have")
 	}
-	// The labels in which an attempt in force can be granted lead on by the table.
-	granted := []domain.Label{domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan}
-	if in.State == domain.Running && slices.Contains(granted, in.Label) && in.AttemptID == a.ID && a.State == domain.AttemptGranted {
-		if err := domain.CheckMove(s.Move, in.Status, s.To); err != nil && in.Label != domain.Orphan {
+	// The labels in which an attempt in force can be granted, or an orphan's, lead on by the table.
+	granted := []domain.Label{domain.Dispatched, domain.Executing, domain.Stopping}
+	if in.AttemptID == a.ID && a.State == domain.AttemptGranted && slices.Contains(granted, in.Label) || orphaned(in, a) {
+		if err := domain.CheckMove(s.Move, in.Status, s.To); err != nil {
 			fail(err.Error())
 		}
 	}

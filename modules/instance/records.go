@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -47,7 +48,15 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 	case domain.Killed:
 		err = r.explainKill(ctx, &f)
 	}
+	if err == nil && settled(in, f.Attempt) {
+		err = r.explainSettle(ctx, &f)
+	}
 	return f, err
+}
+
+// settled reports whether a run ended by what a person said of its lost attempt.
+func settled(in domain.Instance, a *domain.Attempt) bool {
+	return a != nil && a.State == domain.AttemptLost && (in.State == domain.Success || in.Label == domain.WorkerLost)
 }
 
 func (r *Records) explainDeps(ctx context.Context, f *Facts) error {
@@ -118,15 +127,23 @@ func (r *Records) explainCause(ctx context.Context, f *Facts) error {
 }
 
 func (r *Records) explainKill(ctx context.Context, f *Facts) error {
-	events, err := r.Store.Events(ctx, f.Instance.ID)
-	if err != nil {
-		return err
+	es, err := r.eventsOf(ctx, f.Instance, domain.MoveStop, domain.MoveKill)
+	if len(es) > 0 {
+		f.Kill = &es[0] // the order; its fulfilment may follow
 	}
-	for i, e := range events {
-		if e.RunID == f.Instance.RunID && (e.Move == domain.MoveStop || e.Move == domain.MoveKill) {
-			f.Kill = &events[i]
-			return nil
-		}
+	return err
+}
+
+func (r *Records) explainSettle(ctx context.Context, f *Facts) error {
+	es, err := r.eventsOf(ctx, f.Instance, domain.MoveSettle)
+	if n := len(es); n > 0 {
+		f.Settle = &es[n-1] // what was said of the last lost attempt
 	}
-	return nil
+	return err
+}
+
+// eventsOf are the moves of these names in the run in force, oldest first.
+func (r *Records) eventsOf(ctx context.Context, in domain.Instance, moves ...domain.MoveName) ([]domain.Event, error) {
+	es, err := r.Store.Events(ctx, in.ID)
+	return slices.DeleteFunc(es, func(e domain.Event) bool { return e.RunID != in.RunID || !slices.Contains(moves, e.Move) }), err
 }

@@ -18,6 +18,7 @@ type Facts struct {
 	InWay    *domain.Instance
 	Cause    *domain.Instance // upstream_failed: as it now stands
 	Kill     *domain.Event    // killed: the order
+	Settle   *domain.Event    // ended as an orphan: what a person said
 	Workers  []domain.Worker  // queued
 	// BrokerKnown says that BrokerThere is known.
 	BrokerKnown, BrokerThere bool
@@ -65,6 +66,9 @@ func Why(f Facts) Sentence {
 
 func whySuccess(f Facts) Sentence {
 	in := f.Instance
+	if f.Settle != nil {
+		return say("why.settled_success", "target", f.Attempt.Target, "who", f.Settle.Actor, "at", f.Settle.At, "reason", f.Settle.Note)
+	}
 	if f.Attempt == nil || in.StartedAt.IsZero() {
 		return say("why.success_plain", "at", in.FinishedAt)
 	}
@@ -81,6 +85,9 @@ func whyFailed(f Facts) Sentence {
 	case domain.DepsTimeout:
 		return say("why.deps_timeout", "limit", seconds(f.Spec.DepsTimeoutSec))
 	case domain.WorkerLost:
+		if f.Settle != nil {
+			return say("why.settled_failed", "target", f.Attempt.Target, "who", f.Settle.Actor, "at", f.Settle.At, "reason", f.Settle.Note)
+		}
 		return say("why.worker_lost", "message", in.Message)
 	}
 	return say("why.error", "n", in.RetriesUsed+1, "m", f.Spec.Retry.Times+1, "message", message(f, in.Message))

@@ -113,8 +113,13 @@ func (b *bed) Fired(ctx context.Context, job domain.ID, keys []string) (map[stri
 	return out, err
 }
 
-func (b *bed) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.Instance, error) {
-	return b.instances(ctx, "job_id = ? AND fire_key >= ? AND fire_key < ?", job, domain.ScheduleFireKey(from), domain.ScheduleFireKey(to))
+func (b *bed) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.FireOutcome, error) {
+	all, err := b.instances(ctx, "job_id = ? AND fire_key >= ? AND fire_key < ?", job, domain.ScheduleFireKey(from), domain.ScheduleFireKey(to))
+	out := make([]domain.FireOutcome, len(all))
+	for i, in := range all {
+		out[i] = domain.FireOutcome{FireKey: in.FireKey, Instance: in.ID}
+	}
+	return out, err
 }
 
 func (b *bed) instances(ctx context.Context, where string, args ...any) ([]domain.Instance, error) {
@@ -220,7 +225,7 @@ func (b *bed) trigger(job domain.ID) plan.Trigger {
 // account is a job's ledger up to now and a day on.
 func (b *bed) account(job domain.ID, from time.Time) Account {
 	b.t.Helper()
-	l, err := b.plans().Ledger(b.t.Context(), nil, job, from, b.now().Add(24*time.Hour))
+	l, err := b.plans().Ledger(b.t.Context(), LedgerQuery{Job: job, From: from, To: b.now().Add(24 * time.Hour)})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ type Maker interface {
 type Fired interface {
 	// Fired tells which of the job's fire keys have an instance, in the transaction that ctx carries.
 	Fired(ctx context.Context, job domain.ID, keys []string) (map[string]domain.ID, error)
-	// Planned reads the job's instances born of a schedule with an expected time in [from, to).
-	Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.Instance, error)
+	// Planned reads what became of the job's fires born of a schedule with an expected time in [from, to).
+	Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.FireOutcome, error)
 }
 
 // FastPath spares the database a look by all nodes at once. It decides nothing: a

@@ -54,7 +54,7 @@ func TestTwoSchedulersInRealTime(t *testing.T) {
 			}
 		}
 		plans := &Plans{Store: b.st, Fired: b}
-		l, err := plans.Ledger(t.Context(), nil, 0, began.Add(-time.Second), time.Now().Add(time.Second))
+		l, err := plans.Ledger(t.Context(), LedgerQuery{From: began.Add(-time.Second), To: time.Now().Add(time.Second)})
 		if err != nil || !l.Balanced || len(l.Jobs) != 2 {
 			t.Fatalf("%+v, %v", l, err)
 		}
@@ -170,10 +170,10 @@ func TestLedgerSaysWhatIsAbsent(t *testing.T) {
 		if a := b.account(1, start); a.Absent != 1 {
 			t.Errorf("a lost row is not seen: %+v", a)
 		}
-		if _, err := b.plans().Ledger(t.Context(), nil, 0, b.now(), b.now()); !domain.Is(err, domain.Invalid) {
+		if _, err := b.plans().Ledger(t.Context(), LedgerQuery{From: b.now(), To: b.now()}); !domain.Is(err, domain.Invalid) {
 			t.Errorf("an empty time: %v", err)
 		}
-		if l, err := b.plans().Ledger(t.Context(), []domain.ID{project + 1}, 0, start, b.now()); err != nil || len(l.Jobs) != 0 {
+		if l, err := b.plans().Ledger(t.Context(), LedgerQuery{Projects: []domain.ID{project + 1}, From: start, To: b.now()}); err != nil || len(l.Jobs) != 0 {
 			t.Errorf("another project's ledger: %+v, %v", l, err)
 		}
 	})

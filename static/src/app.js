@@ -7,12 +7,14 @@ import { startDialogs } from "./dialogs.js";
 import { startForms } from "./forms.js";
 import { startGraph } from "./graph.js";
 import { startKeys } from "./keys.js";
+import { startPicks } from "./picks.js";
 
 document.documentElement.classList.add("js");
 
 startDialogs();
 startForms();
 startKeys();
+startPicks();
 startGraph();
 startLive(htmx);
 

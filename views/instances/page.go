@@ -108,6 +108,10 @@ type ShowPage struct {
 	GraphURL string
 	Kill     ui.Action // posts: reason
 	Rerun    ui.Action // posts: reason. Its dialog says RerunNote
+	// Settle posts what became of an orphan: as, reason, attempt.
+	Settle      ui.Action
+	Verdicts    []Verdict
+	LostAttempt string
 	// RerunNote is what a rerun will do, and which successful downstream stays as it is.
 	RerunNote string
 	Key       string // idempotency key for the forms of this page

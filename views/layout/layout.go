@@ -63,6 +63,8 @@ func navGroups() []navGroup {
 		{title: "nav.operate", items: []navLink{
 			{page: "jobs", url: "/jobs", icon: "list-details"},
 			{page: "instances", url: "/instances", icon: "player-play"},
+			{page: "orphans", url: "/orphans", icon: "alert-triangle"},
+			{page: "ledger", url: "/ledger", icon: "checklist"},
 			{page: "dag", url: "/dag", icon: "sitemap"},
 			{page: "workers", url: "/workers", icon: "server-2"},
 		}},

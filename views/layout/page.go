@@ -39,7 +39,7 @@ type User struct {
 }
 
 // NavItem is one entry of the navigation. Page is its name: dashboard, jobs,
-// instances, dag, workers, audit.
+// instances, orphans, ledger, dag, workers, audit.
 type NavItem struct {
 	Page  string
 	URL   string

@@ -13,13 +13,13 @@ type grant struct {
 // looking is what every role may do.
 var looking = []domain.Action{domain.ActProjectRead, domain.ActJobRead, domain.ActInstanceRead, domain.ActLogRead, domain.ActWorkerRead}
 
-// operating is the daily work with what exists. Re-executing what succeeded is not
-// in it: until approvals exist only an admin may.
-var operating = []domain.Action{domain.ActJobPause, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActWorkerDrain}
+// operating is the daily work with what exists. Re-executing what succeeded and marking
+// an orphan as success are not in it: until approvals exist only an admin may.
+var operating = []domain.Action{domain.ActJobPause, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActOrphanSettle, domain.ActWorkerDrain}
 
 var editing = []domain.Action{domain.ActJobWrite, domain.ActJobDelete, domain.ActProjectCreate}
 
-var administering = []domain.Action{domain.ActInstanceRerunDone, domain.ActAuditRead, domain.ActUserAdmin}
+var administering = []domain.Action{domain.ActInstanceRerunDone, domain.ActOrphanSucceed, domain.ActAuditRead, domain.ActUserAdmin}
 
 // grants is the whole table.
 var grants = table(map[access.Role][][]domain.Action{

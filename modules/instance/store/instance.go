@@ -56,6 +56,11 @@ func (s *Store) Lock(ctx context.Context, ids []domain.ID) (map[domain.ID]domain
 	return s.byIDs(ctx, ids, s.db.ForUpdate())
 }
 
+// LockFree is Lock of those that nobody else has locked; the others are absent too.
+func (s *Store) LockFree(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
+	return s.byIDs(ctx, ids, s.db.ForUpdateSkipLocked())
+}
+
 // ByIDs reads instances without locking.
 func (s *Store) ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
 	return s.byIDs(ctx, ids, "")
@@ -205,9 +210,17 @@ func (s *Store) Restorable(ctx context.Context, since domain.ID, limit int) ([]d
 		"WHERE state = 'cancelled' AND label = 'upstream_failed' AND id > ?) ORDER BY id LIMIT ?", since, limit)
 }
 
-// Planned reads a job's instances that were born of its schedule with an expected
-// time in [from, to), by the unique key: its text sorts as its milliseconds do.
-func (s *Store) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.Instance, error) {
-	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE job_id = ? AND fire_key >= ? AND fire_key < ? ORDER BY fire_key",
+// Planned reads what became of the job's fires born of a schedule with an expected time
+// in [from, to), in order, by the unique key: its text sorts as its milliseconds do.
+func (s *Store) Planned(ctx context.Context, job domain.ID, from, to time.Time) ([]domain.FireOutcome, error) {
+	var out []domain.FireOutcome
+	err := s.db.Each(ctx, func(scan func(...any) error) error {
+		var id int64
+		var key, state, label, message string
+		err := scan(&id, &key, &state, &label, &message)
+		out = append(out, domain.FireOutcome{FireKey: key, Instance: domain.ID(id), Status: domain.Status{State: domain.State(state), Label: domain.Label(label)}, Message: message})
+		return err
+	}, "SELECT id, fire_key, state, label, CASE label WHEN 'skipped' THEN message ELSE '' END FROM instance WHERE job_id = ? AND fire_key >= ? AND fire_key < ? ORDER BY fire_key",
 		job, domain.ScheduleFireKey(from), domain.ScheduleFireKey(to))
+	return out, err
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -47,6 +48,8 @@ func (h *Handlers) showPage(c echo.Context) error {
 		p.Tab = "log"
 	}
 	p.Kill, p.Rerun, p.RerunNote = actions(ctx, in)
+	p.Settle, p.Verdicts = settleOf(ctx, in)
+	p.LostAttempt = in.AttemptID.String()
 	asked := c.QueryParam("attempt")
 	p.Runs = runsOf(ctx, w, asked)
 	p.TabURLs = map[string]string{}
@@ -209,9 +212,20 @@ func attemptStatus(a domain.Attempt, in domain.Instance) ui.Status {
 func historyOf(ctx context.Context, w whole) []instances.Event {
 	out := make([]instances.Event, len(w.events))
 	for i, e := range w.events {
-		out[i] = instances.Event{At: e.At, Who: e.Actor, Text: i18n.T(ctx, "move."+string(e.Move)), Note: e.Note}
+		out[i] = instances.Event{At: e.At, Who: e.Actor, Text: i18n.T(ctx, moveKey(e)), Note: e.Note}
 	}
 	return out
+}
+
+// moveKey is the catalog's entry for a move; what a person said of an orphan goes by the
+// state that it led to.
+func moveKey(e domain.Event) string {
+	key := "move." + string(e.Move)
+	if e.Move == domain.MoveSettle {
+		to, _, _ := strings.Cut(e.To, "/")
+		key += "." + to
+	}
+	return key
 }
 
 // logView is the log of the attempt asked for, or of the newest.

@@ -38,6 +38,9 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/instances/:id/log", Action: domain.ActLogRead, Handler: h.olderLines},
 		{Method: "POST", Path: "/instances/:id/kill", Action: domain.ActInstanceKill, Handler: h.killForm},
 		{Method: "POST", Path: "/instances/:id/rerun", Action: domain.ActInstanceRerun, Creating: true, Handler: h.rerunForm},
+		{Method: "POST", Path: "/instances/:id/settle", Action: domain.ActOrphanSettle, Creating: true, Handler: h.settleOneForm},
+		{Method: "GET", Path: "/orphans", Action: domain.ActInstanceRead, Handler: h.orphansPage},
+		{Method: "POST", Path: "/orphans/settle", Action: domain.ActOrphanSettle, Creating: true, Handler: h.settleForm},
 		{Method: "POST", Path: "/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.triggerForm},
 
 		{Method: "GET", Path: "/api/v1/instances", Action: domain.ActInstanceRead, Handler: h.apiList,
@@ -56,6 +59,12 @@ func (h *Handlers) Routes() []httpx.Route {
 			Doc: httpx.Doc{Summary: "Stop it, wherever it is", Body: asked{}, Answer: brief{}}},
 		{Method: "POST", Path: "/api/v1/instances/:id/rerun", Action: domain.ActInstanceRerun, Creating: true, Handler: h.apiRerun,
 			Doc: httpx.Doc{Summary: "Open a new run on an instance that ended", Body: asked{}, Answer: brief{}, Status: 201}},
+		{Method: "GET", Path: "/api/v1/orphans", Action: domain.ActInstanceRead, Handler: h.apiOrphans,
+			Doc: httpx.Doc{Summary: "Instances whose worker was lost and whose job says on_worker_lost: hold", Answer: orphans{}, Query: []httpx.Param{{Name: "job", Text: "[project/]name or id"}, {Name: "limit", Kind: "integer"}, {Name: "cursor", Text: "that of the page before; the list ends where it is empty"}}}},
+		{Method: "POST", Path: "/api/v1/orphans/settle", Action: domain.ActOrphanSettle, Creating: true, Handler: h.apiSettle,
+			Doc: httpx.Doc{Summary: "Say what became of orphans; those that changed meanwhile are told and left alone", Body: verdictMany{}, Answer: settledMany{}}},
+		{Method: "POST", Path: "/api/v1/instances/:id/settle", Action: domain.ActOrphanSettle, Creating: true, Handler: h.apiSettleOne,
+			Doc: httpx.Doc{Summary: "Say what became of an orphan: success, failed, or rerun when it did not run", Body: verdictOne{}, Answer: brief{}}},
 		{Method: "POST", Path: "/api/v1/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.apiTrigger,
 			Doc: httpx.Doc{Summary: "Start a job by hand; it respects its dependencies", Body: start{}, Answer: started{}, Status: 201}},
 	}

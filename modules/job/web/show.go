@@ -224,6 +224,9 @@ func facts(ctx context.Context, s domain.JobSpec) []jobs.Fact {
 	}
 	out := []jobs.Fact{timeout, retry, {Name: say("fact.misfire"), Value: say("misfire." + string(s.Misfire))}, {Name: say("fact.overlap"), Value: say("overlap." + string(s.Overlap))},
 		{Name: say("fact.biz_date"), Value: string(s.BizDate)}, {Name: say("fact.lane"), Value: say("lane." + string(s.Priority))}, {Name: say("fact.lost"), Value: say("lost." + string(s.OnWorkerLost))}}
+	if s.Idempotent {
+		out = append(out, jobs.Fact{Name: say("fact.idempotent"), Value: say("fact.idempotent_yes"), Note: say("fact.idempotent_note")})
+	}
 	if len(s.Tags) > 0 {
 		out = append(out, jobs.Fact{Name: say("fact.tags"), Value: strings.Join(s.Tags, ", ")})
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -28,7 +29,7 @@ func Between(spans []Span, from, to time.Time) ([]Fire, error) {
 			}
 			if len(out) == MaxFires {
 				return nil, domain.Fail(domain.TooLarge, "there are more than %d planned fires from %s to %s", MaxFires,
-					from.Format(time.RFC3339), to.Format(time.RFC3339)).WithHint("ask for a shorter time")
+					from.Format(time.RFC3339), to.Format(time.RFC3339)).WithHint("ask for a shorter time").Coded("ledger.too_many", "max", strconv.Itoa(MaxFires))
 			}
 			out = append(out, s.fire(times, at))
 			after = at

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -39,19 +40,28 @@ func (s *Store) InsertGaps(ctx context.Context, gaps []plan.Gap) error {
 
 // Gaps reads a job's gaps that touch [from, to), in order.
 func (s *Store) Gaps(ctx context.Context, job domain.ID, from, to time.Time) ([]plan.Gap, error) {
-	var rows []gapRow
-	if err := s.db.Scan(ctx, &rows, "SELECT * FROM fire_gap WHERE job_id = ? AND from_at < ? AND to_at >= ? ORDER BY from_at, id",
-		job, domain.Millis(to), domain.Millis(from)); err != nil {
-		return nil, err
-	}
-	out := make([]plan.Gap, len(rows))
-	for i, r := range rows {
-		biz, err := domain.ParseBizDate(r.BizDate)
-		if err != nil {
+	m, err := s.GapsOf(ctx, []domain.ID{job}, from, to)
+	return m[job], err
+}
+
+// GapsOf reads the gaps of jobs that touch [from, to), in order, by job.
+func (s *Store) GapsOf(ctx context.Context, jobs []domain.ID, from, to time.Time) (map[domain.ID][]plan.Gap, error) {
+	out := map[domain.ID][]plan.Gap{}
+	for part := range slices.Chunk(jobs, chunk) {
+		var rows []gapRow
+		if err := s.db.Scan(ctx, &rows, "SELECT * FROM fire_gap WHERE job_id IN ? AND from_at < ? AND to_at >= ? ORDER BY job_id, from_at, id",
+			ints(part), domain.Millis(to), domain.Millis(from)); err != nil {
 			return nil, err
 		}
-		out[i] = plan.Gap{ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), JobID: domain.ID(r.JobID), Kind: plan.GapKind(r.Kind), Reason: r.Reason,
-			BizDate: biz, From: domain.FromMillis(r.FromAt), To: domain.FromMillis(r.ToAt), Fires: r.Fires, CreatedAt: domain.FromMillis(r.CreatedAt)}
+		for _, r := range rows {
+			biz, err := domain.ParseBizDate(r.BizDate)
+			if err != nil {
+				return nil, err
+			}
+			out[domain.ID(r.JobID)] = append(out[domain.ID(r.JobID)], plan.Gap{ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), JobID: domain.ID(r.JobID),
+				Kind: plan.GapKind(r.Kind), Reason: r.Reason, BizDate: biz, From: domain.FromMillis(r.FromAt), To: domain.FromMillis(r.ToAt), Fires: r.Fires,
+				CreatedAt: domain.FromMillis(r.CreatedAt)})
+		}
 	}
 	return out, nil
 }

@@ -83,14 +83,15 @@ func (s *Store) Spans(ctx context.Context, jobs []domain.ID, since time.Time) (s
 	return spans, broken, nil
 }
 
-// Jobs lists the jobs that had a schedule in force at some moment of [from, to), in
-// order of their ids. Projects nil means all.
-func (s *Store) Jobs(ctx context.Context, projects []domain.ID, from, to time.Time) ([]domain.ID, error) {
-	query, args := "SELECT DISTINCT job_id FROM schedule_span WHERE from_at < ? AND (to_at = 0 OR to_at >= ?)", []any{domain.Millis(to), domain.Millis(from)}
+// Jobs lists the first jobs of larger ids than after that had a schedule in force at some
+// moment of [from, to), in order of their ids, at most limit. Projects nil means all.
+func (s *Store) Jobs(ctx context.Context, projects []domain.ID, from, to time.Time, after domain.ID, limit int) ([]domain.ID, error) {
+	query, args := "SELECT DISTINCT job_id FROM schedule_span WHERE job_id > ? AND from_at < ? AND (to_at = 0 OR to_at >= ?)",
+		[]any{after, domain.Millis(to), domain.Millis(from)}
 	if projects != nil {
 		query, args = query+" AND project_id IN ?", append(args, append([]int64{0}, ints(projects)...))
 	}
 	var ids []domain.ID
-	err := s.db.Scan(ctx, &ids, query+" ORDER BY job_id", args...)
+	err := s.db.Scan(ctx, &ids, query+" ORDER BY job_id LIMIT ?", append(args, limit)...)
 	return ids, err
 }

@@ -1,10 +1,10 @@
-// Package web is the API of the scheduler's books: planned fires against what became
-// of them. It decides nothing; the balance is that of scheduler.Plans.
+// Package web is the API and the pages of the scheduler's books: planned fires against
+// what became of them. It decides nothing; the balance is that of scheduler.Plans.
 package web
 
 import (
 	"context"
-	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +17,8 @@ import (
 
 // Books balances planned fires; *scheduler.Plans does.
 type Books interface {
-	Ledger(ctx context.Context, projects []domain.ID, job domain.ID, from, to time.Time) (scheduler.Ledger, error)
+	Ledger(ctx context.Context, q scheduler.LedgerQuery) (scheduler.Ledger, error)
+	Fires(ctx context.Context, q scheduler.FiresQuery) (rows []scheduler.FireRow, more bool, err error)
 }
 
 // Jobs knows definitions, also of jobs that were deleted.
@@ -36,60 +37,43 @@ type Handlers struct {
 
 // Routes is the table.
 func (h *Handlers) Routes() []httpx.Route {
-	return []httpx.Route{{Method: "GET", Path: "/api/v1/ledger", Action: domain.ActJobRead, Handler: h.apiLedger,
-		Doc: httpx.Doc{Summary: "The books: what was planned = fired + skipped + missed", Answer: apiLedger{},
-			Query: []httpx.Param{{Name: "job", Text: "[project/]name or id; empty: all"}, {Name: "from", Text: "RFC 3339"}, {Name: "to", Text: "RFC 3339"}}}}}
+	span := []httpx.Param{{Name: "from", Text: "RFC 3339; fires at it count"}, {Name: "to", Text: "RFC 3339; fires at it do not count"}}
+	return []httpx.Route{
+		{Method: "GET", Path: "/ledger", Action: domain.ActJobRead, Handler: h.ledgerPage},
+		{Method: "GET", Path: "/api/v1/ledger", Action: domain.ActJobRead, Handler: h.apiLedger,
+			Doc: httpx.Doc{Summary: "The books: what was planned = fired + skipped + missed", Answer: apiLedger{},
+				Query: slices.Concat([]httpx.Param{{Name: "job", Text: "[project/]name or id; empty: all"}}, span, []httpx.Param{
+					{Name: "only", Text: "unbalanced: jobs with fires that are not accounted for"}, {Name: "limit", Kind: "integer"},
+					{Name: "cursor", Text: "that of the page before; the books end where it is empty, and a page may be short before"}})}},
+		{Method: "GET", Path: "/api/v1/ledger/fires", Action: domain.ActJobRead, Handler: h.apiFires,
+			Doc: httpx.Doc{Summary: "A job's planned fires one by one", Answer: apiFires{},
+				Query: slices.Concat([]httpx.Param{{Name: "job", Text: "[project/]name or id"}}, span, []httpx.Param{
+					{Name: "state", Text: "fired, skipped, missed, pending, absent, or several with commas; empty: all"}, {Name: "limit", Kind: "integer"}, {Name: "cursor"}})}},
+	}
 }
 
-// apiLedger is the answer: the accounts of the fires in [from, to).
-type apiLedger struct {
-	From     time.Time    `json:"from"`
-	To       time.Time    `json:"to"`
-	Now      time.Time    `json:"now"` // as of which pending was judged
-	Balanced bool         `json:"balanced"`
-	Jobs     []apiAccount `json:"jobs"`
+// about is the job of that name, if the caller may see it; or without a name the zero
+// job and every project of the caller, of which nil are all.
+func (h *Handlers) about(ctx context.Context, name string) (job domain.Job, projects []domain.ID, err error) {
+	if name == "" {
+		if seen := httpx.Visible(ctx, domain.ActJobRead); !seen.All {
+			projects = append([]domain.ID{}, seen.IDs...)
+		}
+		return job, projects, nil
+	}
+	if job, err = h.Jobs.Find(ctx, name); err != nil {
+		return job, nil, err
+	}
+	return job, nil, httpx.Allow(ctx, job.ProjectID, domain.ActJobRead)
 }
 
-// apiAccount is one job's: planned = fired + skipped + missed + pending, and absent
-// when it does not balance.
-type apiAccount struct {
-	ID          domain.ID      `json:"id"`
-	Job         string         `json:"job"`
-	Planned     int            `json:"planned"`
-	Fired       int            `json:"fired"`
-	Skipped     int            `json:"skipped"`
-	Missed      int            `json:"missed"`
-	Pending     int            `json:"pending"`
-	Unplanned   int            `json:"unplanned"` // instances of schedules that were not in force
-	Balanced    bool           `json:"balanced"`
-	Reasons     map[string]int `json:"reasons"` // fires skipped or missed, by the reason
-	AbsentCount int            `json:"absentCount"`
-	Absent      []time.Time    `json:"absent"` // the first of them
-}
-
-func (h *Handlers) apiLedger(c echo.Context) error {
-	ctx := c.Request().Context()
-	from, err := moment(c, "from")
-	if err != nil {
-		return err
+// namesOf are the names of the jobs of accounts.
+func (h *Handlers) namesOf(ctx context.Context, accounts []scheduler.Account) (map[domain.ID]domain.JobName, error) {
+	ids := make([]domain.ID, len(accounts))
+	for i, a := range accounts {
+		ids[i] = a.Job
 	}
-	to, err := moment(c, "to")
-	if err != nil {
-		return err
-	}
-	job, projects, err := h.about(ctx, c.QueryParam("job"))
-	if err != nil {
-		return err
-	}
-	ledger, err := h.Books.Ledger(ctx, projects, job, from, to)
-	if err != nil {
-		return err
-	}
-	out, err := h.answer(ctx, ledger)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, out)
+	return h.Jobs.NamesOf(ctx, ids)
 }
 
 // moment reads an RFC 3339 instant from the query. "+" means a blank there, so one
@@ -103,49 +87,19 @@ func moment(c echo.Context, name string) (time.Time, error) {
 	return t, domain.Fail(domain.Invalid, "%q is no moment", text).At(name).WithHint("write it like 2026-02-03T04:05:06Z")
 }
 
-// about is the job of that name, if the caller may see it, or without a name every
-// project of the caller; nil projects are all.
-func (h *Handlers) about(ctx context.Context, name string) (job domain.ID, projects []domain.ID, err error) {
-	if name == "" {
-		if seen := httpx.Visible(ctx, domain.ActJobRead); !seen.All {
-			projects = append([]domain.ID{}, seen.IDs...)
+// states reads fire states, separated by commas; none are all.
+func states(text string) ([]scheduler.FireState, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var out []scheduler.FireState
+	for word := range strings.SplitSeq(text, ",") {
+		s := scheduler.FireState(strings.TrimSpace(word))
+		if !slices.Contains(scheduler.FireStates, s) {
+			return nil, domain.Fail(domain.Invalid, "a planned fire is never %q", word).At("state").WithHint("write fired, skipped, missed, pending or absent").
+				Coded("ledger.no_state", "state", word)
 		}
-		return 0, projects, nil
-	}
-	j, err := h.Jobs.Find(ctx, name)
-	if err != nil {
-		return 0, nil, err
-	}
-	return j.ID, nil, httpx.Allow(ctx, j.ProjectID, domain.ActJobRead)
-}
-
-func (h *Handlers) answer(ctx context.Context, l scheduler.Ledger) (apiLedger, error) {
-	ids := make([]domain.ID, len(l.Jobs))
-	for i, a := range l.Jobs {
-		ids[i] = a.Job
-	}
-	names, err := h.Jobs.NamesOf(ctx, ids)
-	if err != nil {
-		return apiLedger{}, err
-	}
-	out := apiLedger{From: l.From.UTC(), To: l.To.UTC(), Now: l.Now.UTC(), Balanced: l.Balanced, Jobs: make([]apiAccount, len(l.Jobs))}
-	for i, a := range l.Jobs {
-		out.Jobs[i] = accountOf(a, names)
+		out = append(out, s)
 	}
 	return out, nil
-}
-
-func accountOf(a scheduler.Account, names map[domain.ID]domain.JobName) apiAccount {
-	out := apiAccount{ID: a.Job, Job: a.Job.String(), Planned: a.Planned, Fired: a.Fired, Skipped: a.Skipped, Missed: a.Missed, Pending: a.Pending,
-		Unplanned: a.Unplanned, Balanced: a.Balanced(), Reasons: map[string]int{}, AbsentCount: a.Absent, Absent: []time.Time{}}
-	if n, ok := names[a.Job]; ok {
-		out.Job = n.Key.String()
-	}
-	for _, r := range a.Reasons {
-		out.Reasons[string(r.Kind)+": "+r.Reason] += r.Fires
-	}
-	for _, at := range a.AbsentFires {
-		out.Absent = append(out.Absent, at.UTC())
-	}
-	return out
 }

@@ -54,17 +54,24 @@ func (people) Once(context.Context, idem.Key, func(context.Context) (idem.Answer
 	return idem.Answer{}, false, nil
 }
 
-// books answers one ledger and notes what it was asked.
+// books answers one ledger and its fires, and notes what it was asked.
 type books struct {
-	answer   scheduler.Ledger
-	projects []domain.ID
-	job      domain.ID
-	from, to time.Time
+	answer scheduler.Ledger
+	err    error
+	asked  scheduler.LedgerQuery
+	fires  []scheduler.FireRow
+	more   bool
+	wanted scheduler.FiresQuery
 }
 
-func (b *books) Ledger(_ context.Context, projects []domain.ID, job domain.ID, from, to time.Time) (scheduler.Ledger, error) {
-	b.projects, b.job, b.from, b.to = projects, job, from, to
-	return b.answer, nil
+func (b *books) Ledger(_ context.Context, q scheduler.LedgerQuery) (scheduler.Ledger, error) {
+	b.asked = q
+	return b.answer, b.err
+}
+
+func (b *books) Fires(_ context.Context, q scheduler.FiresQuery) ([]scheduler.FireRow, bool, error) {
+	b.wanted = q
+	return b.fires, b.more, nil
 }
 
 type jobs struct{}
@@ -72,7 +79,9 @@ type jobs struct{}
 func (jobs) Find(_ context.Context, name string) (domain.Job, error) {
 	switch name {
 	case "seen/a":
-		return domain.Job{ID: 70, ProjectID: 7}, nil
+		return domain.Job{ID: 70, ProjectID: 7, Spec: domain.JobSpec{Project: "seen", Name: "a"}}, nil
+	case "71":
+		return domain.Job{ID: 71, ProjectID: 7, DeletedAt: time.Unix(1, 0)}, nil
 	case "other/b":
 		return domain.Job{ID: 80, ProjectID: 8}, nil
 	}
@@ -95,7 +104,10 @@ func serve(t *testing.T, b *books) func(token, query string) (int, map[string]an
 	}
 	return func(token, query string) (int, map[string]any) {
 		t.Helper()
-		req := httptest.NewRequest(http.MethodGet, "/api/v1/ledger?"+query, nil)
+		if !strings.HasPrefix(query, "/") {
+			query = "/api/v1/ledger?" + query
+		}
+		req := httptest.NewRequest(http.MethodGet, query, nil)
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -123,29 +135,29 @@ func TestTheLedgerTellsEveryFigure(t *testing.T) {
 	}
 	account := got["jobs"].([]any)[0].(map[string]any)
 	want := map[string]any{"id": "70", "job": "seen/a", "planned": 10.0, "fired": 4.0, "skipped": 1.0, "missed": 2.0, "pending": 1.0, "unplanned": 3.0,
-		"balanced": false, "absentCount": 2.0, "absent": []any{"2026-02-03T05:00:00Z"},
+		"balanced": false, "absentCount": 2.0, "absent": []any{"2026-02-03T05:00:00Z"}, "untaken": false, "refused": "",
 		"reasons": map[string]any{"missed: nobody was alive": 2.0, "skipped: overlap": 1.0}}
 	if !reflect.DeepEqual(account, want) {
 		t.Errorf("the account is\n%v\nwanted\n%v", account, want)
 	}
-	if !b.from.Equal(time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC)) || !b.to.Equal(time.Date(2026, 2, 4, 0, 0, 0, 0, time.UTC)) || b.job != 0 || b.projects != nil {
-		t.Errorf("asked was %+v", b)
+	if q := b.asked; !q.From.Equal(time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC)) || !q.To.Equal(time.Date(2026, 2, 4, 0, 0, 0, 0, time.UTC)) || q.Job != 0 || q.Projects != nil || q.Limit != 100 {
+		t.Errorf("asked was %+v", q)
 	}
 }
 
 func TestTheLedgerKeepsToWhatMayBeSeen(t *testing.T) {
 	b := &books{answer: scheduler.Ledger{Balanced: true}}
 	get := serve(t, b)
-	if status, got := get("one", span); status != 200 || !reflect.DeepEqual(b.projects, []domain.ID{7}) || got["balanced"] != true {
-		t.Errorf("without a job: %d %v, projects %v", status, got, b.projects)
+	if status, got := get("one", span); status != 200 || !reflect.DeepEqual(b.asked.Projects, []domain.ID{7}) || got["balanced"] != true {
+		t.Errorf("without a job: %d %v, projects %v", status, got, b.asked.Projects)
 	}
-	if status, _ := get("one", span+"&job=seen/a"); status != 200 || b.job != 70 {
-		t.Errorf("an own job: %d, job %s", status, b.job)
+	if status, _ := get("one", span+"&job=seen/a"); status != 200 || b.asked.Job != 70 {
+		t.Errorf("an own job: %d, job %s", status, b.asked.Job)
 	}
-	b.job = 0
+	b.asked.Job = 0
 	for name, want := range map[string]int{"other/b": 404, "nosuch": 404} {
-		if status, _ := get("one", span+"&job="+name); status != want || b.job != 0 {
-			t.Errorf("job %s: %d, and the books were asked about %s", name, status, b.job)
+		if status, _ := get("one", span+"&job="+name); status != want || b.asked.Job != 0 {
+			t.Errorf("job %s: %d, and the books were asked about %s", name, status, b.asked.Job)
 		}
 	}
 	if status, _ := get("", span); status != 401 {
@@ -164,5 +176,44 @@ func TestAWrongMomentIsNamed(t *testing.T) {
 	}
 	if status, _ := get("everywhere", "from=2026-02-03T00:00:00+08:00&to=2026-02-04T00:00:00Z"); status != 200 {
 		t.Errorf("a plus that was not encoded: %d", status)
+	}
+}
+
+func TestPagesOfTheLedger(t *testing.T) {
+	b := &books{answer: scheduler.Ledger{Balanced: true, Next: 99, Jobs: []scheduler.Account{{Job: 70, Refused: domain.Fail(domain.TooLarge, "more than 5")}}}}
+	get := serve(t, b)
+	status, got := get("everywhere", span+"&limit=7&only=unbalanced")
+	cursor, _ := got["cursor"].(string)
+	if status != 200 || b.asked.Limit != 7 || !b.asked.Unbalanced || b.asked.After != 0 || cursor == "" || got["jobs"].([]any)[0].(map[string]any)["refused"] != "more than 5" {
+		t.Fatalf("%d %v, asked %+v", status, got, b.asked)
+	}
+	if status, _ := get("everywhere", span+"&cursor="+cursor); status != 200 || b.asked.After != 99 {
+		t.Errorf("%d, asked %+v", status, b.asked)
+	}
+	for _, wrong := range []string{"&limit=0", "&limit=501", "&only=some", "&cursor=x"} {
+		if status, _ := get("everywhere", span+wrong); status != 400 {
+			t.Errorf("%s: %d", wrong, status)
+		}
+	}
+}
+
+func TestFiresOneByOne(t *testing.T) {
+	at := time.Date(2026, 2, 3, 5, 0, 0, 0, time.UTC)
+	b := &books{more: true, fires: []scheduler.FireRow{{Expected: at, BizDate: domain.BizDateOf(at, time.UTC), State: scheduler.FireMissed, Reason: "nobody"},
+		{Expected: at.Add(time.Hour), BizDate: domain.BizDateOf(at, time.UTC), State: scheduler.FireFired, Instance: 5}}}
+	get := serve(t, b)
+	status, got := get("one", "/api/v1/ledger/fires?"+span+"&job=seen/a&state=missed,fired&limit=2")
+	rows, _ := got["fires"].([]any)
+	if status != 200 || len(rows) != 2 || !reflect.DeepEqual(rows[0], map[string]any{"expected": "2026-02-03T05:00:00Z", "bizDate": "2026-02-03", "state": "missed", "reason": "nobody", "instance": ""}) ||
+		rows[1].(map[string]any)["instance"] != "5" || !reflect.DeepEqual(b.wanted.States, []scheduler.FireState{scheduler.FireMissed, scheduler.FireFired}) {
+		t.Fatalf("%d %v, asked %+v", status, got, b.wanted)
+	}
+	if status, _ := get("one", "/api/v1/ledger/fires?"+span+"&job=seen/a&cursor="+got["cursor"].(string)); status != 200 || !b.wanted.After.Equal(at.Add(time.Hour)) {
+		t.Errorf("%d, asked %+v", status, b.wanted)
+	}
+	for query, want := range map[string]int{"&job=other/b": 404, "": 400, "&job=seen/a&state=lost": 400, "&job=seen/a&limit=1001": 400} {
+		if status, _ := get("one", "/api/v1/ledger/fires?"+span+query); status != want {
+			t.Errorf("%s: %d, want %d", query, status, want)
+		}
 	}
 }
