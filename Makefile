@@ -3,6 +3,7 @@ SHELL := /bin/sh
 GO ?= go
 DATA ?= ./data
 LISTEN ?= 127.0.0.1:8080
+SOAK ?= 30m
 
 # One set of build flags everywhere, so that one build cache serves all. -race needs cgo and sets it itself.
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false
@@ -10,7 +11,7 @@ TEST_FLAGS ?= -race -count=1 -timeout 20m
 PKG ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build run dev test bench check generate assets shots rootfs-proof clean
+.PHONY: help build run dev test bench drill soak check generate assets shots rootfs-proof clean
 
 help: ## this list
 	@echo "AX: make TARGET"
@@ -33,6 +34,12 @@ test: ## all tests with the race detector, on SQLite, MariaDB, embedded and real
 
 bench: ## how fast AX is here, beside its aims (10 min); BENCH="-parts a,b -runs 3 -json FILE" chooses
 	@$(GO) run -buildvcs=false ./e2e/bench $(BENCH)
+
+drill: ## break real processes one by one under 1,000 fires a minute (30 min); DRILL="-only KEY -long -json FILE" chooses
+	@$(GO) run -buildvcs=false ./e2e/scenarios/drill $(DRILL)
+
+soak: ## the same load for SOAK=30m with a random fault each 20 s; DRILL="-seed N" repeats one
+	@$(GO) run -buildvcs=false ./e2e/scenarios/drill -soak $(SOAK) $(DRILL)
 
 check: ## what CI asks of the source: format, vet, staticcheck, generated files, rules of the house
 	@./e2e/setup/check.sh
