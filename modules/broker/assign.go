@@ -10,125 +10,12 @@ import (
 	"github.com/axsched/ax/worker/protocol"
 )
 
-// The bounds of one round of a lane. What nobody can run stays ready and is read
-// again each round, so a round looks at the most urgent pages first and then goes on
-// where the round before it stopped: nothing hides for ever behind what does not fit.
-const (
-	pageSize  = 500
-	topPages  = 8
-	deepPages = 12
-)
-
-// lookEach is how often a lane is looked at although nobody has room: overlap is
-// decided, and the backlog told, also when there is no worker at all.
-const lookEach = 5 * time.Second
-
-// place is how far the rounds of one lane have come.
-type place struct {
-	deep   domain.Instance // where the round before stopped; zero: it came to the end
-	looked time.Time       // when all that a round may look at was looked at
-	peeked time.Time       // when it was last looked at for what takes no thread alone
-}
-
-// round assigns what is ready, lane by lane, until a lane's targets are full.
-func (b *Broker) round(ctx context.Context) error {
-	if b.Mono().Before(b.mute) {
-		return nil
-	}
-	for _, lane := range domain.Lanes {
-		if err := b.roundOf(ctx, lane); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *Broker) roundOf(ctx context.Context, lane domain.Lane) error {
-	at := b.places[lane]
-	w := walk{lane: lane, whole: b.Mono().Sub(at.looked) >= lookEach}
-	top := topPages
-	switch threads, light := b.mem.room(lane); {
-	case w.whole || threads > 0:
-	case light > 0 && b.Mono().Sub(at.peeked) >= poll:
-		// Most of a backlog waits for threads: only its head is looked through.
-		at.peeked, w.peek, top = b.Mono(), true, 1
-	default:
-		return nil
-	}
-	ended, last, err := b.pages(ctx, &w, domain.Instance{}, top)
-	if err == nil && !ended && !w.peek {
-		if at.deep.ID != 0 {
-			last = at.deep
-		}
-		ended, last, err = b.pages(ctx, &w, last, deepPages)
-	}
-	if err != nil {
-		return err
-	}
-	if !w.peek {
-		at.deep = last
-	}
-	if ended {
-		at.deep = domain.Instance{}
-	}
-	if w.whole {
-		at.looked = b.Mono()
-		b.figures.left(lane, w.seen-w.assigned, !ended)
-	}
-	b.places[lane] = at
-	if !ended && w.assigned > 0 {
-		b.ready.ring()
-	}
-	return nil
-}
-
-// walk is one round through a lane. A whole one goes on when nobody has room, a peek
-// when no thread is free.
-type walk struct {
-	lane           domain.Lane
-	whole, peek    bool
-	seen, assigned int
-}
-
-// pages assigns page by page after the instance given; ended says that nothing is
-// left or that nobody has room, last is the instance looked at last.
-func (b *Broker) pages(ctx context.Context, w *walk, after domain.Instance, limit int) (ended bool, last domain.Instance, err error) {
-	for range limit {
-		size := pageSize
-		if !w.whole {
-			threads, light := b.mem.room(w.lane)
-			if threads <= 0 && (!w.peek || light <= 0) {
-				return true, after, nil
-			}
-			size = min(threads+light+pageSize/20, pageSize) // some of a page may not fit anybody
-		}
-		page, err := b.Queue.Ready(ctx, w.lane, after, size)
-		if err != nil || len(page) == 0 {
-			return true, after, err
-		}
-		p, err := b.decide(ctx, page)
-		if err != nil {
-			return false, after, err
-		}
-		if err := b.carryOut(ctx, p); err != nil {
-			return false, after, err
-		}
-		w.seen += len(page)
-		w.assigned += len(p.assign)
-		after = page[len(page)-1]
-		// What takes no thread is soon done: a page of it alone is waited for, not walked past.
-		if len(page) < size || !w.whole && p.lightLeft == len(page) {
-			return true, after, nil
-		}
-	}
-	return false, after, nil
-}
-
 // plan is what one page of ready instances comes to.
 type plan struct {
 	assign []domain.Assignment
 	light  map[domain.ID]bool // the attempts that take no thread
-	// lightLeft is how many that take no thread found no room.
+	left   []wish
+	// lightLeft is how many of those left take no thread.
 	lightLeft int
 	hold      []domain.ID
 	skip      []domain.ID
@@ -150,8 +37,8 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, erro
 	d := decider{m: b.mem, ids: b.IDs, chance: b.chance, now: b.Mono(), taken: map[string]map[domain.Lane]int{}, messages: map[string]*parcel{},
 		p: plan{light: map[domain.ID]bool{}, replace: map[domain.ID][]domain.ID{}}}
 	for i, in := range page {
-		if specs[i] != nil {
-			d.one(in, *specs[i])
+		if specs[i] == nil || !d.one(in, *specs[i]) {
+			d.p.left = append(d.p.left, wish{i, specs[i]})
 		}
 	}
 	return d.p, nil
@@ -198,15 +85,18 @@ type parcel struct {
 	n  int
 }
 
-// one decides for one instance: first whether it may start, then where. One that
-// may start and finds no target is the next of its job: others come after it.
-func (d *decider) one(in domain.Instance, spec domain.JobSpec) {
+// one decides for one instance: first whether it may start, then where; false: it is
+// left for lack of a target. One that may start and finds none is the next of its
+// job: others come after it.
+func (d *decider) one(in domain.Instance, spec domain.JobSpec) bool {
 	if spec.Overlap != domain.OverlapAllow {
 		if !d.mayStart(in, spec) {
-			return
+			return true
 		}
 		if !begun(in) {
-			d.m.next[in.JobID] = in.ID
+			l := d.m.line(in.JobID)
+			l.next = in.ID
+			d.m.keep(in.JobID, l)
 		}
 	}
 	t := d.choose(spec, in.Lane)
@@ -214,7 +104,7 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) {
 		if d.m.lightly(spec.Exec.Type) {
 			d.p.lightLeft++
 		}
-		return
+		return false
 	}
 	a := domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane)}
 	if t.lightly(spec.Exec.Type) {
@@ -224,20 +114,19 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) {
 		d.take(t, in.Lane)
 	}
 	d.p.assign = append(d.p.assign, a)
+	return true
 }
 
-// choose picks a target with room, by score. One that did not acknowledge or
-// refused gets work only when there is no other, and then one attempt at a time
-// until it claims; right after a refusal it gets none. While the registry is away
-// nobody gets any.
+// choose picks a target with room, by score. One under suspicion gets work only when
+// there is no other, and then one attempt. While the registry is away nobody gets any.
 func (d *decider) choose(spec domain.JobSpec, lane domain.Lane) *target {
 	var good, doubtful []*target
 	for _, t := range d.m.targets {
 		switch {
-		case !d.m.fresh || !t.fits(spec) || d.room(t, spec, lane) <= 0 || t.shut.After(d.now):
+		case !d.m.fresh || !t.open(spec, lane, d.now) || d.room(t, spec, lane) <= 0:
 		case !t.suspect.After(d.now):
 			good = append(good, t)
-		case t.unacked == 0 && len(d.taken[t.Name]) == 0:
+		case len(d.taken[t.Name]) == 0:
 			doubtful = append(doubtful, t)
 		}
 	}

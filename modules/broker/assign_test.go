@@ -71,12 +71,12 @@ func TestMoreThanALookGoesThroughIsTold(t *testing.T) {
 		if s := w.b.Stats(); s.Ready[domain.LaneDefault] != 700 || s.ReadyMore[domain.LaneDefault] {
 			t.Fatalf("told %d ready, more %v", s.Ready[domain.LaneDefault], s.ReadyMore)
 		}
-		for range (topPages + deepPages) * pageSize {
+		for range mostPages * pageSize {
 			w.ready(exotic)
 		}
 		time.Sleep(lookEach)
 		w.do(w.b.round)
-		if s := w.b.Stats(); s.Ready[domain.LaneDefault] != (topPages+deepPages)*pageSize || !s.ReadyMore[domain.LaneDefault] {
+		if s := w.b.Stats(); s.Ready[domain.LaneDefault] != mostPages*pageSize || !s.ReadyMore[domain.LaneDefault] {
 			t.Fatalf("told %d ready, more %v", s.Ready[domain.LaneDefault], s.ReadyMore)
 		}
 	})

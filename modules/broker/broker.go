@@ -32,6 +32,9 @@ type Broker struct {
 	Fleet    Fleet
 	IDs      *domain.IDs
 	Mono     Clockwork
+	// Now is the database's clock, by which wake times and the ages of entries count; nil
+	// = this machine's.
+	Now Clockwork
 	// AckWithin is how long a target has to acknowledge; 0 = 5 s.
 	AckWithin time.Duration
 	mem       *memory
@@ -48,9 +51,11 @@ type Broker struct {
 
 	// Of the assigning loop alone.
 	chance     *rand.Rand
-	places     map[domain.Lane]place
+	backlogs   map[domain.Lane]*backlog
 	mute       time.Time               // until then nothing is assigned: sending fails
 	complained map[domain.ID]time.Time // job → when the log last said that its definition cannot be read
+	// Of the sweep alone: the job up to which was looked for what is held in vain.
+	blocked domain.ID
 }
 
 // bell wakes one waiter; ringing it twice is ringing it once.
@@ -68,9 +73,15 @@ func New(b *Broker) *Broker {
 	b.mem = newMemory()
 	b.desk = newDesk()
 	b.ready, b.kills, b.wakes = make(bell, 1), make(bell, 1), make(bell, 1)
-	b.wheel = wheel.New[domain.ID](time.Now())
+	if b.Now == nil {
+		b.Now = time.Now
+	}
+	b.wheel = wheel.New[domain.ID](b.Now())
 	b.chance = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	b.places, b.complained = map[domain.Lane]place{}, map[domain.ID]time.Time{}
+	b.backlogs, b.complained = map[domain.Lane]*backlog{}, map[domain.ID]time.Time{}
+	for _, lane := range domain.Lanes {
+		b.backlogs[lane] = &backlog{kinds: map[string]*kind{}}
+	}
 	if b.AckWithin == 0 {
 		b.AckWithin = 5 * time.Second
 	}
@@ -86,11 +97,14 @@ func (b *Broker) Changed(changes []domain.Change) {
 		return // the memory is built from the rows when a term begins
 	}
 	for _, c := range changes {
-		b.mem.changed(c)
+		if b.mem.changed(c) {
+			b.ready.ring()
+		}
 		if at := c.Instance.WakeAt; !at.IsZero() {
 			_ = b.wheel.Add(c.Instance.ID, at) // beyond the horizon: the poll finds it
 		}
-		if c.Instance.Label == domain.Queued {
+		if q := b.backlogs[c.Instance.Lane]; q != nil && c.Instance.Label == domain.Queued {
+			q.hear(c.Instance)
 			b.ready.ring()
 		}
 		if c.Instance.Label == domain.Stopping {
@@ -103,17 +117,28 @@ func (b *Broker) Changed(changes []domain.Change) {
 func (b *Broker) Nudge(n protocol.Nudge) {
 	switch n {
 	case protocol.NudgeReady, protocol.NudgeEnded:
-		b.ready.ring()
+		b.lookAgain()
 	case protocol.NudgeKill:
 		b.kills.ring()
 	}
+}
+
+// lookAgain says that any lane may have something new, or that there is room again.
+func (b *Broker) lookAgain() {
+	for _, q := range b.backlogs {
+		q.news.Store(true)
+	}
+	b.ready.ring()
 }
 
 // Term is the time in which this broker is the active one: it builds its memory
 // from the rows, works until ctx ends or the epoch is lost, and returns. ctx
 // carries the fence of the epoch.
 func (b *Broker) Term(ctx context.Context, epoch int64) error {
-	b.epoch, b.places, b.mute = epoch, map[domain.Lane]place{}, time.Time{}
+	b.epoch, b.mute, b.blocked = epoch, time.Time{}, 0
+	for _, q := range b.backlogs {
+		q.clear()
+	}
 	b.desk.clear()
 	b.active.Store(true)
 	defer b.active.Store(false)
@@ -128,7 +153,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
 	g.Go(func() error { return b.loop(ctx, "kill", poll, b.kills, b.tellKills) })
 	g.Go(func() error { return b.loop(ctx, "sweep", poll, b.wakes, b.sweep) })
-	g.Go(func() error { return b.wheel.Run(ctx, time.Now, func([]domain.ID) { b.wakes.ring() }) })
+	g.Go(func() error { return b.wheel.Run(ctx, b.Now, func([]domain.ID) { b.wakes.ring() }) })
 	g.Go(func() error { return b.loop(ctx, "fleet", time.Second, nil, b.inspect) })
 	return g.Wait()
 }

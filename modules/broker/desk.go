@@ -172,7 +172,7 @@ func (b *Broker) apply(ctx context.Context, letters []Letter) error {
 	}
 	b.post(ctx, out)
 	if len(out) > 0 {
-		b.ready.ring() // there is room again
+		b.lookAgain() // there is room
 	}
 	return nil
 }

@@ -74,8 +74,8 @@ func (b *Broker) Stats() Stats {
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
 	s.InFlight, s.Targets = len(b.mem.flights), len(b.mem.targets)
-	for _, w := range b.mem.held {
-		s.Held += len(w)
+	for _, l := range b.mem.lines {
+		s.Held += len(l.held)
 	}
 	for _, t := range b.mem.targets {
 		s.Unacked += t.unacked

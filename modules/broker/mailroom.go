@@ -90,7 +90,7 @@ func (b *Broker) settle(ctx context.Context, letters []Letter, do func(context.C
 		}
 	}
 	if at := letters[0].At; !at.IsZero() {
-		lag.Store(int64(max(time.Since(at), 0)))
+		lag.Store(int64(max(b.Now().Sub(at), 0)))
 	}
 	return true
 }
@@ -184,7 +184,7 @@ func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, erro
 	}
 	b.granted(tasks)
 	if len(out) > 0 {
-		b.ready.ring() // what takes no thread has room again
+		b.lookAgain() // there is room for what takes no thread
 	}
 	return out, nil
 }

@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
 
@@ -24,43 +22,16 @@ type flight struct {
 	killSent               time.Time
 }
 
-// waiter is an instance that is held.
-type waiter struct {
-	id       domain.ID
-	bizDate  domain.BizDate
-	expected time.Time
-	backfill bool
-	patient  bool
-	ver      int64 // of the row before it was held
-}
-
-func waiterOf(in domain.Instance) waiter {
-	return waiter{in.ID, in.BizDate, in.Expected, in.Trigger == domain.TriggerBackfill, patient(in), in.Ver}
-}
-
-// compare orders turns: live work before backfill, then by planned time.
-func (w waiter) compare(o waiter) int {
-	if w.backfill != o.backfill {
-		if o.backfill {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(w.expected.Compare(o.expected), cmp.Compare(w.id, o.id))
-}
-
 // memory is what the broker knows without asking. It is a cache: rows decide.
 type memory struct {
-	mu      sync.Mutex
-	fresh   bool      // the last look at the registry succeeded
-	heard   time.Time // up to when all that workers said has been applied
-	targets map[string]*target
-	flights map[domain.ID]*flight   // by attempt
-	byInst  map[domain.ID]domain.ID // instance → attempt in flight
-	// busy: job → instances begun and unfinished → ver before the change that said so
-	busy     map[domain.ID]map[domain.ID]int64
-	held     map[domain.ID][]waiter    // job → held instances in the order of their turns; never empty
-	next     map[domain.ID]domain.ID   // job → the ready instance that starts before all others
+	mu       sync.Mutex
+	fresh    bool      // the last look at the registry succeeded
+	heard    time.Time // up to when all that workers said has been applied
+	targets  map[string]*target
+	flights  map[domain.ID]*flight     // by attempt
+	byInst   map[domain.ID]domain.ID   // instance → attempt in flight
+	lines    map[domain.ID]*line       // by job, none of them empty
+	turns    map[domain.ID]bool        // jobs with a held instance whose turn came since it was looked for
 	waitLost map[domain.ID]time.Time   // attempts of lost workers whose job waits: when to settle
 	over     map[domain.Boot]*lifeOver // lives that are over, without the reason in the key
 }
@@ -82,7 +53,7 @@ func newMemory() *memory {
 func (m *memory) reset() {
 	m.fresh, m.heard = false, time.Time{}
 	m.targets, m.flights, m.byInst = map[string]*target{}, map[domain.ID]*flight{}, map[domain.ID]domain.ID{}
-	m.busy, m.held, m.next = map[domain.ID]map[domain.ID]int64{}, map[domain.ID][]waiter{}, map[domain.ID]domain.ID{}
+	m.lines, m.turns = map[domain.ID]*line{}, map[domain.ID]bool{}
 	m.waitLost, m.over = map[domain.ID]time.Time{}, map[domain.Boot]*lifeOver{}
 }
 
@@ -101,102 +72,6 @@ func begun(in domain.Instance) bool {
 // inFlight reports whether an attempt of the instance is with a target.
 func inFlight(in domain.Instance) bool {
 	return in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Stopping
-}
-
-// changed follows a committed change of any kind; the instance's ver is the one
-// before it. Commits may be heard of out of order: an older one is passed over.
-func (m *memory) changed(c domain.Change) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	in := c.Instance
-	if in.Ver < m.verOf(in.JobID, in.ID) {
-		return
-	}
-	m.free(in.JobID, in.ID)
-	switch {
-	case in.Label == domain.HeldOverlap:
-		m.queue(in.JobID, waiterOf(in))
-	case begun(in):
-		m.occupy(in)
-	}
-	switch {
-	case c.Move == domain.MoveUnhold:
-		m.next[in.JobID] = in.ID
-	case in.Label != domain.Queued && m.next[in.JobID] == in.ID:
-		delete(m.next, in.JobID)
-	}
-	if a, ok := m.byInst[in.ID]; ok && !inFlight(in) {
-		m.land(a)
-	}
-}
-
-// verOf is the ver at which the instance came to be known as begun or held; 0 = it
-// is not.
-func (m *memory) verOf(job, instance domain.ID) int64 {
-	if v, ok := m.busy[job][instance]; ok {
-		return v
-	}
-	for _, w := range m.held[job] {
-		if w.id == instance {
-			return w.ver
-		}
-	}
-	return 0
-}
-
-func (m *memory) occupy(in domain.Instance) {
-	if m.busy[in.JobID] == nil {
-		m.busy[in.JobID] = map[domain.ID]int64{}
-	}
-	m.busy[in.JobID][in.ID] = in.Ver
-}
-
-// queue puts a held instance in its place.
-func (m *memory) queue(job domain.ID, w waiter) {
-	m.free(job, w.id)
-	at, _ := slices.BinarySearchFunc(m.held[job], w, waiter.compare)
-	m.held[job] = slices.Insert(m.held[job], at, w)
-}
-
-// free forgets the instance as begun or held.
-func (m *memory) free(job, instance domain.ID) {
-	delete(m.busy[job], instance)
-	if len(m.busy[job]) == 0 {
-		delete(m.busy, job)
-	}
-	m.held[job] = slices.DeleteFunc(m.held[job], func(w waiter) bool { return w.id == instance })
-	if len(m.held[job]) == 0 {
-		delete(m.held, job)
-	}
-}
-
-// doubts adds what the memory holds to be in the way of the instance, with its job.
-func (m *memory) doubts(in domain.Instance, to map[domain.ID]domain.ID) {
-	for id := range m.busy[in.JobID] {
-		to[id] = in.JobID
-	}
-	if next := m.next[in.JobID]; next != 0 {
-		to[next] = in.JobID
-	}
-	for i, w := range m.held[in.JobID] {
-		if i == 0 || !w.patient && w.bizDate == in.BizDate {
-			to[w.id] = in.JobID
-		}
-	}
-}
-
-// correct takes over from a row that the instance is in nobody's way any more. It
-// never adds: a row that was read before a change would bring back what is over.
-func (m *memory) correct(job, id domain.ID, in domain.Instance, exists bool) {
-	if exists && in.Ver <= m.verOf(job, id) {
-		return
-	}
-	if !exists || !begun(in) && in.Label != domain.HeldOverlap {
-		m.free(job, id)
-	}
-	if m.next[job] == id && (!exists || in.Label != domain.Queued) {
-		delete(m.next, job)
-	}
 }
 
 // launch notes an attempt as sent; light says that it takes no thread.
@@ -294,6 +169,19 @@ func (m *memory) awaitsClaims() bool {
 		}
 	}
 	return false
+}
+
+// roomFor is how much of the kind the targets of a lane can be given now; see target.open.
+func (m *memory) roomFor(spec domain.JobSpec, lane domain.Lane, now time.Time) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, t := range m.targets {
+		if m.fresh && t.open(spec, lane, now) {
+			n += t.roomFor(spec, lane)
+		}
+	}
+	return n
 }
 
 // lightly reports whether tasks of the type take no thread, wherever they can run.

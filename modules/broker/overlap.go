@@ -49,18 +49,18 @@ func (d *decider) mayStart(in domain.Instance, spec domain.JobSpec) bool {
 // inWay lists what must end, or begin, before the instance: what has begun, what is
 // the job's next, and who waits with an earlier turn.
 func (d *decider) inWay(in domain.Instance) []domain.ID {
+	l := d.m.line(in.JobID)
 	var out []domain.ID
-	for id := range d.m.busy[in.JobID] {
+	for id := range l.busy {
 		if id != in.ID {
 			out = append(out, id)
 		}
 	}
-	next := d.m.next[in.JobID]
-	if next != 0 && next != in.ID {
-		out = append(out, next)
+	if l.next != 0 && l.next != in.ID {
+		out = append(out, l.next)
 	}
-	if held := d.m.held[in.JobID]; next != in.ID && len(held) > 0 && held[0].id != in.ID && held[0].compare(waiterOf(in)) < 0 {
-		out = append(out, held[0].id)
+	if w, waits := l.head(); waits && l.next != in.ID && w.id != in.ID && w.compare(waiterOf(in)) < 0 {
+		out = append(out, w.id)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -69,11 +69,10 @@ func (d *decider) inWay(in domain.Instance) []domain.ID {
 // replaced is what a later fire ends: all in its way, and those that wait and are
 // not patient.
 func (d *decider) replaced(in domain.Instance, inWay []domain.ID) []domain.ID {
-	out := slices.DeleteFunc(inWay, func(id domain.ID) bool {
-		return slices.ContainsFunc(d.m.held[in.JobID], func(w waiter) bool { return w.id == id && w.patient })
-	})
-	for _, w := range d.m.held[in.JobID] {
-		if !w.patient && w.id != in.ID && !slices.Contains(out, w.id) {
+	l := d.m.line(in.JobID)
+	out := slices.DeleteFunc(inWay, func(id domain.ID) bool { return l.held[id].patient })
+	for _, w := range l.others {
+		if w.id != in.ID && !slices.Contains(out, w.id) {
 			out = append(out, w.id)
 		}
 	}
@@ -82,15 +81,28 @@ func (d *decider) replaced(in domain.Instance, inWay []domain.ID) []domain.ID {
 
 func (d *decider) hold(in domain.Instance) {
 	d.p.hold = append(d.p.hold, in.ID)
-	d.m.queue(in.JobID, waiterOf(in))
+	l := d.m.line(in.JobID)
+	l.hold(waiterOf(in))
+	d.m.keep(in.JobID, l)
 }
 
 // oneWaits reports whether another instance of the job and the business date waits
 // already; those that wait whatever the policy do not count.
 func (d *decider) oneWaits(in domain.Instance) bool {
-	return slices.ContainsFunc(d.m.held[in.JobID], func(w waiter) bool {
-		return !w.patient && w.id != in.ID && w.bizDate == in.BizDate
-	})
+	return slices.ContainsFunc(d.m.line(in.JobID).others, func(w waiter) bool { return w.id != in.ID && w.bizDate == in.BizDate })
+}
+
+// doubts adds what the memory holds to be in the way of the instance, with its job.
+func (m *memory) doubts(in domain.Instance, to map[domain.ID]domain.ID) {
+	l := m.line(in.JobID)
+	for _, id := range l.obstacles() {
+		to[id] = in.JobID
+	}
+	for _, w := range l.others {
+		if w.bizDate == in.BizDate {
+			to[w.id] = in.JobID
+		}
+	}
 }
 
 // refresh reads again what the memory holds to be in the way of a page: another
@@ -133,34 +145,36 @@ func (b *Broker) verify(ctx context.Context, doubts map[domain.ID]domain.ID) err
 }
 
 // freeHeld makes ready, for each job with held instances, the one whose turn it is
-// when nothing is in its way any more.
+// when nothing is in its way any more. What others may have ended is read again, a
+// part of the jobs each time.
 func (b *Broker) freeHeld(ctx context.Context) error {
-	b.mem.mu.Lock()
-	doubts := map[domain.ID]domain.ID{}
-	for job, held := range b.mem.held {
-		doubts[held[0].id] = job
-		if next := b.mem.next[job]; next != 0 {
-			doubts[next] = job
-		}
-		for id := range b.mem.busy[job] {
-			doubts[id] = job
-		}
-	}
-	b.mem.mu.Unlock()
-	if err := b.verify(ctx, doubts); err != nil {
+	blocked, last := b.mem.blocked(b.blocked, pageSize)
+	b.blocked = last
+	if err := b.verify(ctx, blocked); err != nil {
 		return err
 	}
-	var free []domain.ID
-	b.mem.mu.Lock()
-	for job, held := range b.mem.held {
-		if len(b.mem.busy[job]) == 0 && b.mem.next[job] == 0 {
-			free = append(free, held[0].id)
+	for part := range slices.Chunk(b.mem.allTurns(), pageSize) {
+		if err := b.unhold(ctx, part); err != nil {
+			return err
 		}
 	}
-	b.mem.mu.Unlock()
-	if len(free) == 0 {
+	return nil
+}
+
+// giveTurns makes those ready whose turn has come by what was heard, without a look
+// at the rows: the move is made only with what is still held. freeHeld finds what
+// this one misses.
+func (b *Broker) giveTurns(ctx context.Context) error {
+	due, more := b.mem.takeTurns(pageSize)
+	if more {
+		b.ready.ring()
+	}
+	if len(due) == 0 {
 		return nil
 	}
-	slices.Sort(free)
-	return b.Overlaps.Unhold(ctx, free, "the instance before it ended")
+	return b.unhold(ctx, due)
+}
+
+func (b *Broker) unhold(ctx context.Context, ids []domain.ID) error {
+	return b.Overlaps.Unhold(ctx, ids, "the instance before it ended")
 }

@@ -209,49 +209,6 @@ func TestHeldOnesGoByPlannedTimeLiveBeforeBackfill(t *testing.T) {
 	})
 }
 
-// Between the end of one and the start of the one whose turn it is, a fire of that
-// very moment does not slip in.
-func TestNobodyOvertakesTheOneWhoseTurnItIs(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.worker("w", 4)
-		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
-		a := w.ready(job)
-		w.start()
-		b := w.ready(job, on("2026-03-09"))
-		w.do(w.b.round)
-		w.end(a, domain.OutcomeSuccess)
-		c := w.ready(job, on("2026-03-10"))
-		w.do(w.b.round)
-		w.want(c, "running/held_overlap")
-		d := w.ready(job, on("2026-03-11")) // ready before the turn is given
-		time.Sleep(time.Second)
-		w.do(w.b.sweep)
-		w.want(b, "running/queued")
-		w.do(w.b.round)
-		w.want(b, "running/dispatched")
-		w.want(d, "running/held_overlap")
-	})
-}
-
-// The turn was given, and another fire is older in the queue.
-func TestATurnThatWasGivenIsKept(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.worker("w", 4)
-		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
-		a := w.ready(job)
-		w.start()
-		b := w.ready(job, on("2026-03-09"))
-		w.do(w.b.round)
-		w.end(a, domain.OutcomeSuccess)
-		c := w.ready(job, on("2026-03-10"))
-		time.Sleep(time.Second)
-		w.do(w.b.sweep)
-		w.do(w.b.round)
-		w.want(b, "running/dispatched")
-		w.want(c, "running/held_overlap")
-	})
-}
-
 func TestWhatWaitsForOneThatEndedUnheardIsFreed(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.worker("w", 4)
@@ -279,21 +236,21 @@ func TestAnOldRowFreesNobody(t *testing.T) {
 	begins.Label = domain.Dispatched
 	m.changed(domain.Change{Move: domain.MoveDispatch, From: in.Status, Instance: begins})
 	m.correct(1, 5, in, true)
-	if len(m.busy[1]) != 1 {
+	if len(m.line(1).busy) != 1 {
 		t.Fatal("an instance that has begun is in nobody's way")
 	}
 	ends := in
 	ends.Ver, ends.Status = 5, domain.Status{State: domain.Success}
 	m.correct(1, 5, ends, true)
-	if len(m.busy) != 0 {
+	if len(m.lines) != 0 {
 		t.Fatal("an instance that has ended is in the way")
 	}
 	later, earlier := in, begins
 	later.Ver, later.Label = 7, domain.HeldOverlap
 	m.changed(domain.Change{Instance: later})
 	m.changed(domain.Change{Instance: earlier}) // heard of late
-	if len(m.busy) != 0 || len(m.held[1]) != 1 {
-		t.Fatalf("an older commit counts: busy %v, held %v", m.busy, m.held)
+	if l := m.line(1); len(l.busy) != 0 || len(l.held) != 1 {
+		t.Fatalf("an older commit counts: busy %v, held %v", l.busy, l.held)
 	}
 }
 

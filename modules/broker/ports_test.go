@@ -17,6 +17,7 @@ import (
 func (w *world) Ready(_ context.Context, l domain.Lane, after domain.Instance, limit int) ([]domain.Instance, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.pages = append(w.pages, l)
 	type key struct {
 		rank int
 		at   time.Time
@@ -211,6 +212,7 @@ func (w *world) each(ids []domain.ID, from domain.Label, name domain.MoveName, s
 
 // Hold sets aside.
 func (w *world) Hold(_ context.Context, ids []domain.ID, _ string) error {
+	w.onHold()
 	return w.each(ids, domain.Queued, domain.MoveHold, domain.Running, domain.HeldOverlap)
 }
 
@@ -288,6 +290,7 @@ func (w *world) Forget() {}
 func (w *world) ByIDs(_ context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.asked++
 	out := map[domain.ID]domain.Instance{}
 	for _, id := range ids {
 		if in, ok := w.ins[id]; ok {
@@ -394,5 +397,3 @@ func (w *world) Bury(_ context.Context, at domain.Boot) error {
 	}
 	return w.buryErr
 }
-
-var errDatabase = &domain.Error{Kind: domain.Unavailable, Msg: "the database is away"}

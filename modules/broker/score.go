@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
 )
 
 // The weights of the score: load per core and relative duration.
@@ -62,8 +63,11 @@ func (t *target) doubt(now time.Time) {
 // trust ends the suspicion: it has claimed.
 func (t *target) trust() { t.suspect, t.doubts = time.Time{}, 0 }
 
-// takes reports whether the target wants work at all.
-func (t *target) takes() bool { return t.State == domain.WorkerAvailable && !t.Drain }
+// takes reports whether the target wants work at all. One whose clock is off would
+// refuse it.
+func (t *target) takes() bool {
+	return t.State == domain.WorkerAvailable && !t.Drain && t.Skew.Abs() <= protocol.MaxSkewMs*time.Millisecond
+}
 
 // fits reports whether the target may run the job: it has the type and every tag
 // that the job demands, and takes work.
@@ -86,6 +90,8 @@ const (
 	// maxBegun bounds what takes no thread and is not booked: the memory of center and
 	// worker grows with it.
 	maxBegun = 8 * maxPrefetch
+	// highShare is the part (one of so many) of both that only lane high may use.
+	highShare = 8
 	// blindPrefetch bounds it while nothing is known of how long tasks take there.
 	blindPrefetch = 256
 )
@@ -96,14 +102,18 @@ func (t *target) lightly(execType string) bool { return slices.Contains(t.Thread
 // room is how many more attempts the lane may be sent: its threads, plus as much
 // ahead as keeps them busy for one round trip, less what is on its way or running.
 // What takes no thread has a room of its own over all lanes, the most that may be
-// ahead.
+// ahead, and the last of it is for lane high.
 func (t *target) room(lane domain.Lane, light bool) int {
 	threads := t.Lanes[lane]
 	if threads == 0 {
 		return 0
 	}
 	if light {
-		return min(maxPrefetch-t.light, maxBegun-t.begun)
+		ahead, begun := maxPrefetch, maxBegun
+		if lane != domain.LaneHigh {
+			ahead, begun = ahead-ahead/highShare, begun-begun/highShare
+		}
+		return min(ahead-t.light, begun-t.begun)
 	}
 	ahead := minPrefetch
 	if t.rtt > 0 {
@@ -114,6 +124,18 @@ func (t *target) room(lane domain.Lane, light bool) int {
 		ahead = min(max(int(time.Duration(threads)*t.rtt/mean), minPrefetch), most)
 	}
 	return threads + ahead - t.live[lane]
+}
+
+// roomFor is the room that the job's tasks would take of.
+func (t *target) roomFor(spec domain.JobSpec, lane domain.Lane) int {
+	return t.room(lane, t.lightly(spec.Exec.Type))
+}
+
+// open reports whether the target can be given a task of the job now: it fits and has
+// room. One that did not acknowledge or refused gets one attempt at a time until it
+// claims; right after a refusal it gets none.
+func (t *target) open(spec domain.JobSpec, lane domain.Lane, now time.Time) bool {
+	return t.fits(spec) && t.roomFor(spec, lane) > 0 && !t.shut.After(now) && (!t.suspect.After(now) || t.unacked == 0)
 }
 
 func (t *target) running() int {

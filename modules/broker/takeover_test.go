@@ -28,11 +28,11 @@ func (b *Broker) keep() keep {
 	for name, t := range b.mem.targets {
 		k.live[name] = t.running()
 	}
-	for job, ids := range b.mem.busy {
-		k.busy[job] = slices.Sorted(maps.Keys(ids))
-	}
-	for job, held := range b.mem.held {
-		for _, w := range held {
+	for job, l := range b.mem.lines {
+		if len(l.busy) > 0 {
+			k.busy[job] = slices.Sorted(maps.Keys(l.busy))
+		}
+		for _, w := range slices.Concat(l.patient, l.others) {
 			k.held[job] = append(k.held[job], w.id)
 		}
 	}

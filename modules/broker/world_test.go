@@ -34,6 +34,10 @@ type world struct {
 	sent    []sending
 	sendErr error
 
+	pages  []domain.Lane // of each page of ready instances that was read
+	asked  int           // readings of instances by id
+	onHold func()        // called before instances are held
+
 	wake    chan struct{}
 	uplink  []Letter
 	removed []string
@@ -48,6 +52,8 @@ type world struct {
 	buryErr  error
 }
 
+var errDatabase = &domain.Error{Kind: domain.Unavailable, Msg: "the database is away"}
+
 type sending struct {
 	worker string
 	boot   int64
@@ -59,7 +65,7 @@ type sending struct {
 func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, ins: map[domain.ID]domain.Instance{}, attempts: map[domain.ID]domain.Attempt{}, specs: map[domain.ID]domain.JobSpec{},
-			bad: map[domain.ID]error{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000}
+			bad: map[domain.ID]error{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000, onHold: func() {}}
 		var err error
 		if w.ids, err = domain.NewIDs(1, time.Now); err != nil {
 			t.Fatal(err)
