@@ -31,13 +31,12 @@ type site struct {
 	closed http.Handler // answers for the pages while no life is up
 	began  time.Time
 
-	mu     sync.RWMutex
-	life   *life
-	pages  http.Handler
-	ready  bool // Options.Ready was called
-	poison poison
-	away   error     // why no life could begin; nil = none was refused since the last
-	said   time.Time // when the log last had that
+	mu    sync.RWMutex
+	life  *life
+	pages http.Handler
+	ready bool      // Options.Ready was called
+	away  error     // why no life could begin; nil = none was refused since the last
+	said  time.Time // when the log last had that
 }
 
 func newSite(o Options) *site {
