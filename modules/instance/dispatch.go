@@ -144,7 +144,10 @@ func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID,
 	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch(actor)
-		as, err := b.lockWith(ctx, ids, owners, known)
+		as, err := b.lockWith(ctx, ids, owners, func() map[domain.ID]flight {
+			l.memo.still(use, known)
+			return known
+		})
 		if err != nil {
 			return err
 		}
@@ -187,13 +190,15 @@ func (l *Lifecycle) owners(ctx context.Context, ids []domain.ID, known map[domai
 	return append(owners, found...), err
 }
 
-// lockWith locks the owners and brings the attempts. What is known of a flight
-// counts when the locked instance has the ver that it had then; the rest is read.
-func (b *batch) lockWith(ctx context.Context, ids, owners []domain.ID, known map[domain.ID]flight) (map[domain.ID]domain.Attempt, error) {
+// lockWith locks the owners and brings the attempts. What still says, asked under the
+// lock, of a flight counts when the locked instance has the ver that it had then; the
+// rest is read.
+func (b *batch) lockWith(ctx context.Context, ids, owners []domain.ID, still func() map[domain.ID]flight) (map[domain.ID]domain.Attempt, error) {
 	vers, err := b.l.Store.LockVers(ctx, owners)
 	if err != nil {
 		return nil, err
 	}
+	known := still()
 	var strangers []domain.ID
 	for _, id := range ids {
 		f, ok := known[id]

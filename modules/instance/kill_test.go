@@ -1,14 +1,10 @@
 package instance_test
 
 import (
-	"context"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/worker/protocol"
 )
 
 // TestKillAtEachLabel kills an instance wherever it may stand.
@@ -110,51 +106,6 @@ func TestKilledNeverRetries(t *testing.T) {
 		w.ok(err)
 		w.report(a, domain.OutcomeSuccess, "was faster")
 		w.is(id, success)
-	})
-}
-
-// TestKillAgainstGrant lets a kill and a grant race. Either the kill was first and
-// the attempt is never granted, or it was granted and is then stopped: never both.
-func TestKillAgainstGrant(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		rounds := 200
-		if testing.Short() {
-			rounds = 20
-		}
-		outcomes := map[string]int{}
-		for range rounds {
-			in := w.fire(jobA)
-			a := w.dispatch(in.ID)
-			var both sync.WaitGroup
-			gate := make(chan struct{})
-			var tasks map[domain.ID]*protocol.Task
-			var granted, killed error
-			both.Go(func() {
-				<-gate
-				tasks, _, granted = w.life.Grant(context.Background(), []domain.Claim{claim(a)})
-			})
-			both.Go(func() {
-				<-gate
-				_, killed = w.life.Kill(context.Background(), in.ID, "ana", "")
-			})
-			close(gate)
-			both.Wait()
-			w.ok(granted)
-			w.ok(killed)
-			got, a := w.get(in.ID), w.attempt(a.ID)
-			outcome := fmt.Sprintf("%s, attempt %s, task %t", got.Status, a.State, tasks[a.ID] != nil)
-			outcomes[outcome]++
-			if tasks[a.ID] != nil {
-				w.report(a, domain.OutcomeKilled, "")
-				w.is(in.ID, cancelled(domain.Killed))
-			}
-		}
-		for o := range outcomes {
-			if o != "cancelled/killed, attempt withdrawn, task false" && o != "running/stopping, attempt granted, task true" {
-				t.Errorf("the race came to: %s", o)
-			}
-		}
-		t.Log(outcomes)
 	})
 }
 

@@ -11,7 +11,8 @@ import (
 // The ver of the locked instance row decides: a memo of another ver is not looked
 // at. What changes an attempt and leaves its instance's ver alone, the grant and
 // the note of a late report, is the active broker's alone, whose terms begin with
-// forget. The zero value is ready; safe for concurrent use.
+// forget; between its own uses of one attempt still decides, once the row is locked.
+// The zero value is ready; safe for concurrent use.
 type memo struct {
 	mu   sync.Mutex
 	uses int64
@@ -54,6 +55,19 @@ func (m *memo) take(ids []domain.ID) (use int64, known map[domain.ID]flight) {
 		e.use, e.known = m.uses, false
 	}
 	return m.uses, known
+}
+
+// still takes away from known, which take gave out for the use, what must be read again
+// although the locked row has the same ver: somebody took it since, who may have been
+// the first at the row.
+func (m *memo) still(use int64, known map[domain.ID]flight) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range known {
+		if e := m.of[id]; e == nil || e.use != use {
+			delete(known, id)
+		}
+	}
 }
 
 // put notes committed rows.

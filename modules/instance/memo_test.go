@@ -35,6 +35,28 @@ func TestAMemoIsTheLastUsersAlone(t *testing.T) {
 	}
 }
 
+// A grant leaves the instance's ver alone: whoever took the memo before it must not rely on the memo after it.
+func TestAMemoDoesNotCountWhenSomebodyWasThereSince(t *testing.T) {
+	var m memo
+	ids := []domain.ID{1, 2}
+	use, _ := m.take(ids)
+	m.put(use, []flight{flightOf(1, 1), flightOf(2, 1)})
+	use, known := m.take(ids)
+	granting, none := m.take(ids[:1])
+	if len(none) != 0 || len(known) != 2 {
+		t.Fatalf("known %+v and %+v", known, none)
+	}
+	m.put(granting, []flight{flightOf(1, 1)})
+	m.still(use, known)
+	if _, ok := known[1]; ok || len(known) != 1 {
+		t.Errorf("still known: %+v, want the second alone", known)
+	}
+	m.forget()
+	if m.still(use, known); len(known) != 0 {
+		t.Errorf("known after a new term began: %+v", known)
+	}
+}
+
 func TestAMemoKeepsNothingThatFailed(t *testing.T) {
 	var m memo
 	ids := []domain.ID{1, 2}

@@ -1,0 +1,244 @@
+package instance_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
+)
+
+const (
+	races  = 1000 // on each store
+	atOnce = 4    // pairs under way
+)
+
+// race sends so many instances and lets two things happen to each in the same moment; it returns the attempts.
+func (w *world) race(one, other func(domain.Attempt) error) []domain.Attempt {
+	w.t.Helper()
+	news := make([]domain.NewInstance, races)
+	for i := range news {
+		news[i] = w.newOf(jobA, w.now().Add(time.Duration(i)*time.Second))
+	}
+	ins, err := w.life.Create(w.t.Context(), news)
+	w.ok(err)
+	sent := make([]domain.Assignment, races)
+	for i, in := range ins {
+		sent[i] = domain.Assignment{Instance: in, Attempt: w.life.IDs.Next(), Target: "w1", Boot: 1, MessageID: "m1"}
+	}
+	as, err := w.life.Dispatch(w.t.Context(), sent)
+	w.ok(err)
+	next := make(chan domain.Attempt)
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for a := range next {
+				w.together(func() error { return one(a) }, func() error { return other(a) })
+			}
+		})
+	}
+	for _, a := range as {
+		next <- a
+	}
+	close(next)
+	all.Wait()
+	return as
+}
+
+// together calls both from the same moment on.
+func (w *world) together(calls ...func() error) {
+	gate := make(chan struct{})
+	var both sync.WaitGroup
+	for _, call := range calls {
+		both.Go(func() {
+			<-gate
+			if err := call(); err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	close(gate)
+	both.Wait()
+}
+
+// granting returns a claim of an attempt's own target, and what was granted.
+func (w *world) granting() (func(domain.Attempt) error, map[domain.ID]bool) {
+	var mu sync.Mutex
+	granted := map[domain.ID]bool{}
+	return func(a domain.Attempt) error {
+		tasks, denied, err := w.life.Grant(context.Background(), []domain.Claim{claim(a)})
+		mu.Lock()
+		defer mu.Unlock()
+		if granted[a.ID] = tasks[a.ID] != nil; err == nil && granted[a.ID] == (denied[a.ID] != "") {
+			return fmt.Errorf("attempt %s: a task and a refusal, or neither: %q", a.ID, denied[a.ID])
+		}
+		return err
+	}, granted
+}
+
+// came counts how races ended, each of which must be one of those wanted.
+func (w *world) came(as []domain.Attempt, granted map[domain.ID]bool, want ...string) {
+	w.t.Helper()
+	ends := map[string]int{}
+	for _, a := range as {
+		ends[fmt.Sprintf("%s, attempt %s, task %t", w.get(a.InstanceID).Status, w.attempt(a.ID).State, granted[a.ID])]++
+	}
+	w.t.Logf("%d races: %v", len(as), ends)
+	for _, end := range want {
+		delete(ends, end)
+	}
+	if len(ends) > 0 {
+		w.t.Errorf("races came to %v, want only %q", ends, want)
+	}
+}
+
+// A kill meets the grant in the same moment: cancelled and never run, or run and then killed; never both, never again.
+func TestKillAgainstGrant(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := shell("a")
+		s.Retry = domain.Retry{Times: 3, BackoffSec: []int{1, 1, 1}}
+		w.specs[jobA] = s
+		grant, granted := w.granting()
+		as := w.race(grant, func(a domain.Attempt) error {
+			_, err := w.life.Kill(context.Background(), a.InstanceID, "ana", "")
+			return err
+		})
+		w.came(as, granted, "cancelled/killed, attempt withdrawn, task false", "running/stopping, attempt granted, task true")
+		var said []protocol.Report
+		for _, a := range as {
+			if granted[a.ID] {
+				said = append(said, reportOf(a, domain.OutcomeKilled, "", w.now()))
+			}
+		}
+		w.ok(w.life.Apply(t.Context(), []protocol.Uplink{{Worker: "w1", Boot: 1, Reports: said}}))
+		w.pass(time.Minute)
+		w.wake(0)
+		for _, a := range as {
+			w.is(a.InstanceID, cancelled(domain.Killed))
+		}
+		claims := make([]domain.Claim, len(as))
+		for i, a := range as {
+			claims[i] = claim(a)
+		}
+		if tasks, _, err := w.life.Grant(t.Context(), claims); err != nil || len(tasks) > 0 {
+			t.Errorf("%d that were killed are granted afterwards (%v)", len(tasks), err)
+		}
+	})
+}
+
+// A withdrawal meets the grant in the same moment: the attempt is taken back or granted, never both.
+func TestWithdrawalAgainstGrant(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		grant, granted := w.granting()
+		var mu sync.Mutex
+		taken := map[domain.ID]bool{}
+		as := w.race(grant, func(a domain.Attempt) error {
+			ids, err := w.life.Withdraw(context.Background(), []domain.ID{a.ID}, domain.OutcomeNoAck, "no ack")
+			mu.Lock()
+			defer mu.Unlock()
+			taken[a.ID] = len(ids) == 1
+			return err
+		})
+		w.came(as, granted, "running/queued, attempt withdrawn, task false", "running/dispatched, attempt granted, task true")
+		for _, a := range as {
+			if taken[a.ID] == granted[a.ID] {
+				t.Fatalf("attempt %s: taken back %t, granted %t", a.ID, taken[a.ID], granted[a.ID])
+			}
+		}
+	})
+}
+
+// What comes late, twice, from others or out of turn is answered and moves nothing; what is of use to a reader is kept.
+func TestReportsThatMoveNothing(t *testing.T) {
+	from := func(worker string, a domain.Attempt, o domain.Outcome) protocol.Uplink {
+		return protocol.Uplink{Worker: worker, Boot: 1, Reports: []protocol.Report{reportOf(a, o, "said", time.Unix(1_800_000_000, 0))}}
+	}
+	for name, c := range map[string]struct {
+		to   func(w *world, in domain.Instance) domain.Attempt // brings the instance to its place; the attempt reported of
+		says func(a domain.Attempt) protocol.Uplink
+		want domain.Status
+		kept bool // the attempt keeps a note of it
+	}{
+		"repeated": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.report(a, domain.OutcomeSuccess, "")
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: success},
+		"repeated otherwise": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.report(a, domain.OutcomeSuccess, "")
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeError) }, want: success},
+		"late, a later attempt is granted": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			w.grant(w.dispatch(in.ID))
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Dispatched), kept: true},
+		"late failure, nothing is granted since": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeError) }, want: running(domain.Queued), kept: true},
+		"foreign": {to: func(w *world, in domain.Instance) domain.Attempt { return w.run(in.ID) },
+			says: func(a domain.Attempt) protocol.Uplink { return from("w2", a, domain.OutcomeSuccess) }, want: running(domain.Executing)},
+		"forged: the first attempt's, while the second runs": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.report(a, domain.OutcomeRefused, "draining")
+			w.run(in.ID)
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Executing)},
+		"of no attempt": {to: func(w *world, in domain.Instance) domain.Attempt { return w.run(in.ID) },
+			says: func(a domain.Attempt) protocol.Uplink { a.ID += 1 << 40; return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Executing)},
+		"success before the grant": {to: func(w *world, in domain.Instance) domain.Attempt { return w.dispatch(in.ID) },
+			says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Dispatched), kept: true},
+		"failure before the grant": {to: func(w *world, in domain.Instance) domain.Attempt { return w.dispatch(in.ID) },
+			says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeError) }, want: running(domain.Dispatched), kept: true},
+		"start before the grant": {to: func(w *world, in domain.Instance) domain.Attempt { return w.dispatch(in.ID) },
+			says: func(a domain.Attempt) protocol.Uplink {
+				return protocol.Uplink{Worker: "w1", Boot: 1, Started: []protocol.Started{{Attempt: int64(a.ID), At: 1}}}
+			}, want: running(domain.Dispatched)},
+		"after it was taken back": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.dispatch(in.ID)
+			_, err := w.life.Withdraw(w.t.Context(), []domain.ID{a.ID}, domain.OutcomeNoAck, "no ack")
+			w.ok(err)
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Queued), kept: true},
+		"after the kill was confirmed": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			_, err := w.life.Kill(w.t.Context(), in.ID, "ana", "")
+			w.ok(err)
+			w.report(a, domain.OutcomeKilled, "")
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: cancelled(domain.Killed)},
+		"of the run before": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.report(a, domain.OutcomeError, "")
+			_, err := w.life.Rerun(w.t.Context(), in.ID, "ana", "")
+			w.ok(err)
+			w.run(in.ID)
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Executing)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				in := w.fire(jobA)
+				a := c.to(w, in)
+				before, moves := w.get(in.ID), len(w.moves(in.ID))
+				for range 2 {
+					w.ok(w.life.Apply(t.Context(), []protocol.Uplink{c.says(a)})) // nil: it is confirmed, so that it is not said for ever
+				}
+				after := w.is(in.ID, c.want)
+				if after.Ver != before.Ver || after.AttemptID != before.AttemptID || len(w.moves(in.ID)) != moves {
+					t.Errorf("it moved: %+v, then %+v", before, after)
+				}
+				if kept := w.attempt(a.ID).Late; (kept != "") != c.kept {
+					t.Errorf("kept of it: %q", kept)
+				}
+			})
+		})
+	}
+}
