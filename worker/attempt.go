@@ -115,6 +115,9 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 		return // not started; the center settles it when this worker is gone
 	}
 	crash.At("worker.started")
+	if n.cutOff(a) { // this process may have stood still since
+		a.cancel(runner.ErrLost)
+	}
 	n.meter.starts.Inc()
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
 	out := n.spool.Create(a.id)
@@ -183,6 +186,21 @@ func taskOf(t protocol.Task, start time.Time) types.Task {
 // cutOff says that the attempt must not run because the center may have given it up: no heartbeat was answered in time.
 func (n *Node) cutOff(a *attempt) bool {
 	return a.task.OnLost == protocol.OnLostWait && n.silence() > unrenewedLimit
+}
+
+// overdue ends what must not outlive a silence that ends with the heartbeat sent now: the center may have given it to
+// somebody else meanwhile. A machine that slept, or a worker that was frozen, never sees its own silence.
+func (n *Node) overdue(sent time.Duration) {
+	if last := time.Duration(n.answered.Load()); last == 0 || sent-last <= unrenewedLimit {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, a := range append(n.book.in(queued), n.book.in(running)...) {
+		if a.task.OnLost == protocol.OnLostWait {
+			a.cancel(runner.ErrLost)
+		}
+	}
 }
 
 // silence is how long ago the last answered heartbeat was sent.

@@ -96,6 +96,7 @@ func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 		}
 	}
 	if b.Holder == "" {
+		n.overdue(sent)
 		n.answered.Store(int64(sent))
 		n.runner.Renewed(sent)
 	}
