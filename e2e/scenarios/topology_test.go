@@ -66,8 +66,8 @@ func TestTwoCentersLoseNothingWhenOneIsKilled(t *testing.T) {
 }
 
 // prove runs the load, breaks something in its middle, and balances the books: AX's own ledger, its instances, and
-// what the tasks wrote to a file outside AX.
-func prove(t *testing.T, s *setup.Site, c *setup.Client, l load, breakIt func()) {
+// what the tasks wrote to a file outside AX, which it returns.
+func prove(t *testing.T, s *setup.Site, c *setup.Client, l load, breakIt func()) *setup.Diary {
 	d := s.Diary(t)
 	file := func(enabled bool) string {
 		jobs := make([]string, l.jobs)
@@ -107,6 +107,7 @@ func prove(t *testing.T, s *setup.Site, c *setup.Client, l load, breakIt func())
 		t.Errorf("%d instances have not succeeded, one of them ended: %v", len(open), open)
 	}
 	report(t, l, d, from, to, fires)
+	return d
 }
 
 func until(at time.Time) { time.Sleep(time.Until(at)) }
