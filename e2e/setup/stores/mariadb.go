@@ -54,7 +54,8 @@ func prepareMariaDB(server, dir string, port int) ([]string, error) {
 		return nil, fmt.Errorf("mariadb-install-db is not installed; e2e/setup/install.sh brings it")
 	}
 	data, accounts := filepath.Join(dir, "data"), filepath.Join(dir, "accounts.sql")
-	args := []string{"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db",
+	// Each in a folder of its own for what is temporary: a server that starts removes what it takes for left there.
+	args := []string{"--no-defaults", "--datadir=" + data, "--tmpdir=" + dir, "--auth-root-authentication-method=normal", "--skip-test-db",
 		"--force"} // also where the machine's own name has no address
 	argv := []string{server, "--no-defaults"}
 	if os.Geteuid() == 0 {
@@ -67,7 +68,7 @@ func prepareMariaDB(server, dir string, port int) ([]string, error) {
 		return nil, err
 	}
 	return append(argv,
-		"--datadir="+data, "--init-file="+accounts,
+		"--datadir="+data, "--tmpdir="+dir, "--init-file="+accounts,
 		"--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
 		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--skip-name-resolve",
 		"--skip-log-bin", "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M",

@@ -2,6 +2,7 @@ package dbx_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -102,6 +103,44 @@ func TestATransactionOutOfTimeIsUnavailable(t *testing.T) {
 		}
 		if got := things(t, db); got != "[]" {
 			t.Errorf("%s is left of it", got)
+		}
+	})
+}
+
+// A transaction that its owner has left alone holds its locks for no hours: the server ends it. (On MariaDB; MySQL
+// knows no such limit.)
+func TestEachSessionHasItsLimits(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		db := open(t, dbtest.MariaDB(t), dbx.Options{Pool: 1})
+		for name, want := range map[string]string{"innodb_lock_wait_timeout": "3", "lock_wait_timeout": "3", "idle_transaction_timeout": "20", "tx_isolation": "READ-COMMITTED", "time_zone": "+00:00"} {
+			var got string
+			if err := db.Scan(t.Context(), &got, "SELECT @@SESSION."+name); err != nil || got != want {
+				t.Errorf("%s is %q, want %q: %v", name, got, want, err)
+			}
+		}
+	})
+}
+
+// A full database is told for a while, also when other writes succeed, and a write that fits ends nothing.
+func TestAFullDatabaseIsTold(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		db := open(t, dbtest.SQLite(t), dbx.Options{Pool: 1})
+		if err := db.Refused(); err != nil {
+			t.Fatalf("nothing was written yet: %v", err)
+		}
+		var pages int
+		if err := db.Scan(t.Context(), &pages, "PRAGMA max_page_count = 1"); err != nil { // no fewer than there are
+			t.Fatal(err)
+		}
+		var err error
+		for i := int64(1); err == nil && i < 10_000; i++ {
+			err = db.Tx(t.Context(), func(ctx context.Context) error { return db.Insert(ctx, &thing{ID: i, Name: fmt.Sprint("thing ", i)}) })
+		}
+		if !domain.Is(err, domain.Unavailable) || db.Refused() == nil {
+			t.Errorf("a full database says %v, and of itself %v", err, db.Refused())
+		}
+		if _, err := db.Exec(t.Context(), "DELETE FROM thing"); err != nil {
+			t.Errorf("room cannot be made: %v", err)
 		}
 	})
 }

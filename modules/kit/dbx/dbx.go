@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -43,6 +44,33 @@ type DB struct {
 	sql     *sql.DB
 	dialect Dialect
 	write   *sync.Mutex // SQLite only: one writer at a time in the process
+	refused atomic.Pointer[refusal]
+}
+
+// refusal is the last write that the server would not take.
+type refusal struct {
+	err error
+	at  time.Time
+}
+
+// refusedFor is how long a refused write counts: with a full disk some writes succeed.
+const refusedFor = 5 * time.Second
+
+// Refused is why the server would not take some write of the last 5 s (it is
+// read-only, its disk is full), else nil.
+func (db *DB) Refused() error {
+	if r := db.refused.Load(); r != nil && time.Since(r.at) < refusedFor {
+		return r.err
+	}
+	return nil
+}
+
+// noted keeps in mind that the server takes no writes, and returns err.
+func (db *DB) noted(err error) error {
+	if refuses(err) {
+		db.refused.Store(&refusal{err, time.Now()})
+	}
+	return err
 }
 
 // Open connects to the database that the URL names: mysql://user:pass@host:port/db
@@ -145,7 +173,7 @@ func (db *DB) Tx(ctx context.Context, fn func(ctx context.Context) error) error 
 		slog.Debug("transaction met a deadlock, once more", "error", err)
 		err = db.tryTx(ctx, fn)
 	}
-	return Translate(err)
+	return Translate(db.noted(err))
 }
 
 func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) error {
@@ -254,7 +282,7 @@ func (db *DB) alone(ctx context.Context, run func(ctx context.Context) error) er
 	if ctx.Value(fenceKey{}) != nil {
 		return db.Tx(ctx, run)
 	}
-	return Translate(db.locked(func() error { return run(ctx) }))
+	return Translate(db.noted(db.locked(func() error { return run(ctx) })))
 }
 
 // Scan reads rows into dest (a pointer to a struct, a value or a slice).

@@ -24,8 +24,17 @@ const (
 	erDeadlock     = 1213
 )
 
-// passing are the server's error numbers that say something of its own state, not of
-// the statement: the same statement may succeed later.
+// refusing are the server's error numbers by which it takes no writes.
+var refusing = []uint16{
+	1290, 1792, 1836, // read-only: an option (read_only), this transaction, InnoDB
+	3, 1021, 1026, 1030, 1114, 1180, 1181, // its disk is full, or fails
+}
+
+// sqliteRefusing is the same of SQLite, as it words it.
+var sqliteRefusing = []string{"database or disk is full (13)", "disk I/O error (", "attempt to write a readonly database ("}
+
+// passing are the others that say something of its own state, not of the statement:
+// the same statement may succeed later.
 var passing = []uint16{
 	1040, 1203, 1226, // too many connections: of all, of the account, in the hour
 	1053,                   // it shuts down
@@ -34,9 +43,6 @@ var passing = []uint16{
 	1161, 1184,
 	1205, 3572, // a lock was not to be had in time, or at once (MySQL)
 	erDeadlock,
-	1290, 1792, 1836, // it takes no writes: an option (read_only), this transaction, InnoDB
-	3, 1021, 1026, 1030, 1114, // its disk is full, or fails
-	1180, 1181, // the commit failed, the rollback failed
 	1037, 1038, 1041, // it is out of memory
 	1317, 1927, 1969, 3024, 4031, // the statement or the connection was killed, by a person or by a limit of its time
 }
@@ -68,14 +74,23 @@ func Translate(err error) error {
 	return err
 }
 
+// refuses reports whether err says that the server takes no writes.
+func refuses(err error) bool {
+	var my *mysqldriver.MySQLError
+	if errors.As(err, &my) {
+		return slices.Contains(refusing, my.Number)
+	}
+	return err != nil && slices.ContainsFunc(sqliteRefusing, func(code string) bool { return strings.Contains(err.Error(), code) })
+}
+
 func away(err error) bool {
 	var my *mysqldriver.MySQLError
 	if errors.As(err, &my) {
-		return slices.Contains(passing, my.Number)
+		return slices.Contains(passing, my.Number) || slices.Contains(refusing, my.Number)
 	}
 	var n net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, io.EOF) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) || busy(err) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) || busy(err) || refuses(err) ||
 		errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) // its context ended in the middle
 }
 

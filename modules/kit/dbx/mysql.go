@@ -56,8 +56,7 @@ func mysqlConfig(raw string, patience time.Duration) (*mysqldriver.Config, error
 	c.Logger = driverLog{}
 	c.Params = map[string]string{
 		"time_zone":                "'+00:00'",
-		"innodb_lock_wait_timeout": "3", // of rows
-		"lock_wait_timeout":        "3", // of tables, for which the server would wait a day or a year
+		"innodb_lock_wait_timeout": "3",
 	}
 	return c, c.Apply(mysqldriver.Charset("utf8mb4", "utf8mb4_bin"))
 }
@@ -91,10 +90,19 @@ func (db *DB) openMySQL(raw string, o Options) error {
 	return nil
 }
 
-// watchedConnector sets each new connection to READ COMMITTED, in the one
-// spelling that MySQL and MariaDB share, and tells the owner of a lease its id
-// before the first use, so that peers can kill the connections of a process
-// that froze.
+// sessionSettings are those that the URL cannot carry, in the spellings that MySQL and
+// MariaDB share. Locks of whole tables are waited for as short as those of rows, not a
+// day or a year. MariaDB, which alone knows how, ends a transaction that its owner has
+// left alone for 20 s: where the network swallowed the end of a connection, its locks
+// would stand for hours.
+var sessionSettings = []string{
+	"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+	"SET SESSION lock_wait_timeout = 3 /*M!100300 , SESSION idle_transaction_timeout = 20 */",
+}
+
+// watchedConnector gives each new connection its settings, and tells the owner of a
+// lease its id before the first use, so that peers can kill the connections of a
+// process that froze.
 type watchedConnector struct {
 	driver.Connector
 	o Options
@@ -107,7 +115,11 @@ func (w *watchedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	var id int64
-	_, err = conn.(driver.ExecerContext).ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
+	for _, set := range sessionSettings {
+		if err == nil {
+			_, err = conn.(driver.ExecerContext).ExecContext(ctx, set, nil)
+		}
+	}
 	if err == nil && (w.o.OnConnect != nil || w.o.OnClose != nil) {
 		id, err = connectionID(ctx, conn)
 	}

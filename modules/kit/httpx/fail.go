@@ -125,14 +125,13 @@ func Say(ctx context.Context, err error) string {
 func (r *Router) answerError(err error, c echo.Context) {
 	ctx := c.Request().Context()
 	sc := scopeOf(ctx)
-	if late := overdue(ctx, err); late != err {
-		err, ctx = late, context.WithoutCancel(ctx) // the answer must be made yet
-		c.SetRequest(c.Request().WithContext(ctx))
-	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	err = overdue(ctx, err)
+	if errors.Is(err, context.Canceled) && domain.KindOf(err) == "" && ctx.Err() != nil {
 		c.Response().Status = 499 // the client left; only the log sees this
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // its time may be over, and the answer must be made yet
+	c.SetRequest(c.Request().WithContext(ctx))
 	f := translate(err, sc.form != nil)
 	f.RequestID = sc.id
 	if f.status >= 500 {
@@ -143,7 +142,7 @@ func (r *Router) answerError(err error, c echo.Context) {
 		return
 	}
 	setRetry(c, f)
-	if err := r.writeFailure(c, sc, f, err); err != nil && ctx.Err() == nil {
+	if err := r.writeFailure(c, sc, f, err); err != nil {
 		r.logFault(c, err)
 	}
 }

@@ -1,6 +1,7 @@
 package httpx_test
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,14 +20,20 @@ func TestAHangingPageIsAnsweredInTime(t *testing.T) {
 		<-c.Request().Context().Done()
 		return c.Request().Context().Err() // as a driver says it
 	}
+	away := func(c echo.Context) error { // the store's own patience ends a moment after the reader's
+		<-c.Request().Context().Done()
+		return &domain.Error{Kind: domain.Unavailable, Msg: "away", Err: io.EOF}
+	}
 	e := newEdgeOf(t, 100*time.Millisecond,
 		httpx.Route{Method: "GET", Path: "/hang", Action: httpx.Public, Handler: hang},
+		httpx.Route{Method: "GET", Path: "/away", Action: httpx.Public, Handler: away},
 		httpx.Route{Method: "GET", Path: "/api/v1/hang", Action: domain.ActJobRead, Handler: hang})
 	for _, c := range []struct{ path, lang, htmx, words string }{
 		{"/api/v1/hang", "en", "", "a store or a role that this needs is away"},
 		{"/hang", "en", "", "Not available right now"},
 		{"/hang", "zh-CN", "", "暂时不可用"},
 		{"/hang", "en", "true", "A part of AX is away"},
+		{"/away", "zh-CN", "", "暂时不可用"},
 	} {
 		headers := []string{"Accept-Language", c.lang}
 		if strings.HasPrefix(c.path, "/api/") {
