@@ -83,7 +83,7 @@ func (t *Triggers) Resume(ctx context.Context, job domain.ID) error { return t.e
 
 func (t *Triggers) enable(ctx context.Context, job domain.ID, on bool) error {
 	return t.change(ctx, job, func(c *change) error {
-		c.new.Enabled = on
+		c.new.Enabled = on && c.new.Schedule.Kind != domain.ScheduleNone // one removed that has due fires yet stays removed
 		return nil
 	})
 }

@@ -37,7 +37,7 @@ func ledgerStories() []Story {
 		}},
 		{"ledger-wrong", func(s layout.Shell) templ.Component {
 			p := ledgerPage(s)
-			p.Rows, p.Pager, p.Span, p.Filter.From = nil, ui.Pager{}, "", "tomorrow"
+			p.Rows, p.Pager, p.Span, p.Filter.From = nil, ui.Pager{}, "", ""
 			p.Error = word(s.Lang, "tomorrow is no date. Write it like 2026-02-03.", "tomorrow 不是日期，请写成 2026-02-03 的形式。")
 			return ledger.Books(p)
 		}},
@@ -53,7 +53,7 @@ func ledgerPage(s layout.Shell) ledger.Page {
 	}
 	p.Rows[2].Fired, p.Rows[2].Missed, p.Rows[2].Skipped, p.Rows[2].Unplanned = 1400, 37, 3, 2
 	p.Rows[2].Reasons = []ledger.Reason{
-		{Kind: "missed", Fires: 37, Text: word(s.Lang, "misfire: fire_once made up the one of 03:17 of that day", "错过策略 fire_once：当天只补了 03:17 那一次")},
+		{Kind: "missed", Fires: 37, Text: word(s.Lang, "misfire: fire_once made up the one of 03:17 of that day", "错过触发策略 fire_once：当天只补了 03:17 那一次")},
 		{Kind: "skipped", Fires: 3, Text: word(s.Lang, "an earlier instance was unfinished (overlap)", "上一个实例尚未结束（重叠策略）")},
 	}
 	p.Rows[2].More = 2
@@ -65,7 +65,7 @@ func ledgerJob(s layout.Shell) ledger.Page {
 	p := ledgerPage(s)
 	p.Rows, p.Filter.Job = p.Rows[2:3], "order_status_rt"
 	d := &ledger.Detail{}
-	for i, name := range []string{word(s.Lang, "All", "全部"), word(s.Lang, "Missed", "错过"), word(s.Lang, "Skipped", "跳过"), word(s.Lang, "Absent", "缺失")} {
+	for i, name := range []string{word(s.Lang, "All", "全部"), word(s.Lang, "Missed", "漏触发"), word(s.Lang, "Skipped", "跳过"), word(s.Lang, "Absent", "缺失")} {
 		d.Tabs = append(d.Tabs, ui.Tab{Text: name, URL: "#", Count: []int64{40, 37, 3, 0}[i], Active: i == 0, Alarm: i == 3})
 	}
 	for i := range 12 {

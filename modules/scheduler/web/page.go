@@ -70,7 +70,7 @@ func (h *Handlers) fill(c echo.Context, p *ledger.Page) error {
 	ctx := c.Request().Context()
 	v := view{rng: c.QueryParam("range"), from: c.QueryParam("from"), to: c.QueryParam("to"), job: strings.TrimSpace(c.QueryParam("job")), state: c.QueryParam("state")}
 	first, last, err := v.days(ctx)
-	p.Filter = ledger.Filter{Range: v.rng, From: v.from, To: v.to, Job: v.job}
+	p.Filter = ledger.Filter{Range: v.rng, From: dateOnly(v.from), To: dateOnly(v.to), Job: v.job}
 	p.Ranges, p.ClearURL = ranges(v), view{rng: v.rng, from: v.from, to: v.to}.address("")
 	if err != nil {
 		return err
@@ -121,6 +121,14 @@ func day(field, text string) (domain.BizDate, error) {
 		return d, domain.Fail(domain.Invalid, "%v", err).At(field).Coded("ledger.bad_date", "date", text)
 	}
 	return d, nil
+}
+
+// dateOnly is what a field for dates may hold.
+func dateOnly(text string) string {
+	if _, err := domain.ParseBizDate(text); err != nil {
+		return ""
+	}
+	return text
 }
 
 func ranges(v view) []ledger.Range {

@@ -92,7 +92,7 @@ func (jobs) NamesOf(context.Context, []domain.ID) (map[domain.ID]domain.JobName,
 	return map[domain.ID]domain.JobName{70: {ID: 70, Key: domain.JobKey{Project: "seen", Name: "a"}}}, nil
 }
 
-func serve(t *testing.T, b *books) func(token, query string) (int, map[string]any) {
+func routed(t *testing.T, b *books) *httpx.Router {
 	t.Helper()
 	router, err := httpx.New(httpx.Options{Policy: people{}, Identity: people{}, Sessions: people{}, Ledger: people{}, Denials: people{},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -102,6 +102,12 @@ func serve(t *testing.T, b *books) func(token, query string) (int, map[string]an
 	if err := router.Add((&web.Handlers{Books: b, Jobs: jobs{}}).Routes()...); err != nil {
 		t.Fatal(err)
 	}
+	return router
+}
+
+func serve(t *testing.T, b *books) func(token, query string) (int, map[string]any) {
+	t.Helper()
+	router := routed(t, b)
 	return func(token, query string) (int, map[string]any) {
 		t.Helper()
 		if !strings.HasPrefix(query, "/") {
