@@ -37,7 +37,10 @@ func (t *trouble) hit(workers ...*setup.Process) {
 // faults are the drills, in the order in which they are held.
 func faults(o options) []fault {
 	secs := func(full, brief int) time.Duration {
-		if o.brief {
+		switch {
+		case o.lasts > 0:
+			return o.lasts
+		case o.brief:
 			return time.Duration(brief) * time.Second
 		}
 		return time.Duration(full) * time.Second

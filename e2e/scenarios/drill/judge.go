@@ -30,7 +30,7 @@ type verdict struct {
 	repeated                int // runs that began again because a worker was lost, as on_worker_lost says
 	late                    []lateness
 	max                     time.Duration
-	recovered               time.Duration // from the end of the fault until p99 of lateness is below the limit for good
+	calm                    time.Duration // from the beginning of the fault until p99 of lateness is below the limit for good
 	elsewhere               []time.Duration
 	elsewhereWait           []time.Duration // of jobs that say wait
 }
@@ -41,8 +41,8 @@ type lateness struct {
 	late time.Duration
 }
 
-// calm is the lateness below which the system counts as recovered.
-const calm = 2 * time.Second
+// lateLimit is the lateness below which the system counts as recovered.
+const lateLimit = 2 * time.Second
 
 // judge compares what AX says with what the world outside says.
 func judge(f *facts) *verdict {
@@ -66,7 +66,7 @@ func judge(f *facts) *verdict {
 	for _, s := range f.stale {
 		v.find(isWrong, "%s, run %s, read \"executing\" although attempt %d had been gone for %s", s.job, s.trace, s.attempt, s.gone.Round(100*time.Millisecond))
 	}
-	v.recovery(f.begun, f.healed)
+	v.recovery(f.begun)
 	v.elsewheres(f, lives)
 	return v
 }
@@ -267,8 +267,8 @@ func (v *verdict) ledger(f *facts) {
 	}
 }
 
-// recovery finds the first moment from the beginning of the fault on from which p99 of lateness stays below calm.
-func (v *verdict) recovery(begun, healed time.Time) {
+// recovery finds the first moment from the beginning of the fault on from which p99 of lateness stays below the limit.
+func (v *verdict) recovery(begun time.Time) {
 	slices.SortFunc(v.late, func(a, b lateness) int { return cmp.Compare(a.at, b.at) })
 	for _, l := range v.late {
 		v.max = max(v.max, l.late)
@@ -277,17 +277,17 @@ func (v *verdict) recovery(begun, healed time.Time) {
 		return
 	}
 	// From the end backwards: over counts the late ones among the fires from i on.
-	calmFrom, over := healed.UnixMilli(), 0
+	calmFrom, over := begun.UnixMilli(), 0
 	for i := len(v.late) - 1; i >= 0 && v.late[i].at >= begun.UnixMilli(); i-- {
-		if v.late[i].late >= calm {
+		if v.late[i].late >= lateLimit {
 			over++
 		}
-		if share := float64(over) / float64(len(v.late)-i); share > 0.01 && v.late[i].late >= calm {
+		if share := float64(over) / float64(len(v.late)-i); share > 0.01 && v.late[i].late >= lateLimit {
 			calmFrom = max(calmFrom, v.late[i].at+1000) // fires come by the second
 			break
 		}
 	}
-	v.recovered = time.Duration(calmFrom-healed.UnixMilli()) * time.Millisecond
+	v.calm = time.Duration(calmFrom-begun.UnixMilli()) * time.Millisecond
 }
 
 // elsewheres measures from the loss of a worker until what it ran began anew.

@@ -172,9 +172,9 @@ func TestRecoveryIsTheMomentFromWhichLatenessStaysLow(t *testing.T) {
 		}
 	}
 	v.late[len(v.late)-400].late = 3 * time.Second // one late fire of 400 is below the hundredth
-	v.recovery(begun, begun.Add(5*time.Second))
-	if v.recovered != 10*time.Second || v.max != 5*time.Second {
-		t.Errorf("recovered %s after the end of the fault, the latest %s late", v.recovered, v.max)
+	v.recovery(begun)
+	if v.calm != 15*time.Second || v.max != 5*time.Second {
+		t.Errorf("calm %s after the beginning of the fault, the latest %s late", v.calm, v.max)
 	}
 }
 

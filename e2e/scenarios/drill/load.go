@@ -33,8 +33,8 @@ func kinds() []*kind {
 	return []*kind{
 		{name: "noop", n: 50, noop: true},
 		{name: "quick", n: 20},
-		{name: "work", n: 8, work: "sleep 1.5", lasts: 1500 * time.Millisecond},
-		{name: "careful", n: 8, work: "sleep 1.5", lasts: 1500 * time.Millisecond, wait: true},
+		{name: "work", n: 8, work: "sleep 3", lasts: 3 * time.Second},
+		{name: "careful", n: 8, work: "sleep 2", lasts: 2 * time.Second, wait: true},
 		{name: "flaky", n: 4, work: "test {{attempt}} -gt 1", flaky: true},
 		{name: "queue", n: 2, work: "sleep 4", lasts: 4 * time.Second, wait: true, overlap: "queue", spare: []string{"cancelled/skipped"}},
 		{name: "skip", n: 2, work: "sleep 7", lasts: 7 * time.Second, wait: true, overlap: "skip", spare: []string{"cancelled/skipped"}},

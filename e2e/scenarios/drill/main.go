@@ -6,7 +6,7 @@
 // something at random each 20 s instead. Its exit code is 1 when work was lost or doubled or a state was wrong, 2
 // when it could not tell.
 //
-//	go run ./e2e/scenarios/drill [-only KEY,…] [-long] [-brief] [-soak 30m [-seed N]] [-json FILE] [-keep DIR]
+//	go run ./e2e/scenarios/drill [-only KEY,…] [-long] [-brief] [-lasts D] [-soak 30m [-seed N]] [-json FILE] [-keep DIR]
 package main
 
 import (
@@ -31,6 +31,7 @@ type options struct {
 	only  string
 	long  bool
 	brief bool
+	lasts time.Duration
 	soak  time.Duration
 	seed  uint64
 	json  string
@@ -43,6 +44,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.only, "only", "", "hold these drills only, by key: "+strings.Join(keys(), ", "))
 	f.BoolVar(&o.long, "long", false, "also hold the drills of ten minutes and more")
 	f.BoolVar(&o.brief, "brief", false, "shorter faults and less load time, for a first look")
+	f.DurationVar(&o.lasts, "lasts", 0, "let each fault that has an end last this long")
 	f.DurationVar(&o.soak, "soak", 0, "instead of drills, break something at random each 20 s for this long")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64N(1_000_000), "of the random faults; printed")
 	f.StringVar(&o.json, "json", "", "also write everything as JSON to this file")
@@ -50,8 +52,8 @@ func parse(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 || o.soak < 0 {
-		return o, fmt.Errorf("no arguments are taken, and -soak is a duration")
+	if f.NArg() > 0 || o.soak < 0 || o.lasts < 0 {
+		return o, fmt.Errorf("no arguments are taken, and -soak and -lasts are not negative")
 	}
 	_, err := o.chosen()
 	return o, err

@@ -24,7 +24,8 @@ type Result struct {
 	Key       string   `json:"key"`
 	Fault     string   `json:"fault"`
 	Lasted    float64  `json:"lasted"`              // 0: over at once, or for good
-	Recovered float64  `json:"recovered"`           // from the end of the fault until lateness p99 is below 2 s for good
+	Calm      float64  `json:"calm"`                // from the beginning of the fault until lateness p99 is below 2 s for good
+	Recovered *float64 `json:"recovered,omitempty"` // the same from its end, where it has one
 	Elsewhere *float64 `json:"elsewhere,omitempty"` // from the loss of a worker until the last of what it ran began anew
 	Waited    *float64 `json:"waited,omitempty"`    // the same for jobs that say on_worker_lost: wait
 	MaxLate   float64  `json:"maxLate"`
@@ -42,9 +43,13 @@ type Result struct {
 const mostFindings = 12
 
 func newResult(f fault, facts *facts, v *verdict) *Result {
-	r := &Result{Key: f.key, Fault: f.name, Lasted: f.lasts.Seconds(), Recovered: v.recovered.Seconds(), MaxLate: v.max.Seconds(),
+	r := &Result{Key: f.key, Fault: f.name, Lasted: f.lasts.Seconds(), Calm: v.calm.Seconds(), MaxLate: v.max.Seconds(),
 		Planned: v.planned, Skipped: v.skipped, Repeated: v.repeated,
 		Lost: v.counts[isLost], Doubled: v.counts[isDoubled], Wrong: v.counts[isWrong], Findings: v.first()}
+	if f.lasts > 0 {
+		after := max(v.calm-facts.healed.Sub(facts.begun), 0).Seconds()
+		r.Recovered = &after
+	}
 	if len(facts.victims) > 0 {
 		r.Elsewhere, r.Waited = longest(v.elsewhere), longest(v.elsewhereWait)
 	}
@@ -101,7 +106,7 @@ func some(v *float64) string {
 
 // table is the drills as Markdown.
 func table(drills []*Result) string {
-	rows := [][]string{{"fault", "lasted", "recovered after", "elsewhere after", "with wait", "planned", "lost", "doubled", "wrong", "repeated", "skipped", "max late", "incidents not needed"}}
+	rows := [][]string{{"fault", "lasted", "calm after", "after its end", "elsewhere after", "with wait", "planned", "lost", "doubled", "wrong", "repeated", "skipped", "max late", "incidents not needed"}}
 	for _, d := range drills {
 		lasted, incidents := "–", "–"
 		if d.Lasted > 0 {
@@ -110,7 +115,7 @@ func table(drills []*Result) string {
 		if d.Incidents != nil {
 			incidents = fmt.Sprint(*d.Incidents)
 		}
-		rows = append(rows, []string{d.Fault, lasted, seconds(d.Recovered), some(d.Elsewhere), some(d.Waited), fmt.Sprint(d.Planned),
+		rows = append(rows, []string{d.Fault, lasted, seconds(d.Calm), some(d.Recovered), some(d.Elsewhere), some(d.Waited), fmt.Sprint(d.Planned),
 			fmt.Sprint(d.Lost), fmt.Sprint(d.Doubled), fmt.Sprint(d.Wrong), fmt.Sprint(d.Repeated), fmt.Sprint(d.Skipped), seconds(d.MaxLate), incidents})
 	}
 	return markdown(rows)
