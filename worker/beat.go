@@ -44,16 +44,21 @@ func (n *Node) takeName(ctx context.Context) error {
 func (n *Node) heldBy(b transport.Beaten) error {
 	uid, rest, _ := strings.Cut(b.Holder, " ")
 	boot, stamp, _ := strings.Cut(rest, " ")
-	if uid == n.uid {
-		return fmt.Errorf("%w: %q runs as boot %s of this same data directory (this is boot %d); two copies of one --data "+
-			"are in use: give this one a directory of its own", ErrNameHeld, n.name, boot, n.boot)
+	where := "another process"
+	if h := b.Held; h.Name == n.name {
+		where = fmt.Sprintf("the process on host %s (%s) that is up since %s", h.Host, h.IP, time.UnixMilli(h.Started).UTC().Format(time.RFC3339))
 	}
 	ago := "lately"
 	if ms, err := strconv.ParseInt(stamp, 10, 64); err == nil {
 		ago = b.Clock.Sub(time.UnixMilli(ms)).Round(100*time.Millisecond).String() + " ago"
 	}
-	return fmt.Errorf("%w: %q is used by another data directory, last heard %s; choose another worker.name, or wait %s "+
-		"if that worker is gone", ErrNameHeld, n.name, ago, n.cfg.LostAfter)
+	if uid == n.uid {
+		return fmt.Errorf("%w: %s has the name %q, heard %s; it runs as boot %s of this same data directory, and this is boot %d, so two "+
+			"copies of one --data are in use: stop one of them, or give this one a directory of its own", ErrNameHeld, where, n.name, ago, boot, n.boot)
+	}
+	return fmt.Errorf("%w: %s has the name %q, with another data directory, heard %s. Give this process a name of its own (worker.name, or "+
+		"AX_WORKER_NAME), or, if it need run no tasks, start it as --mode=center. If the other is gone, start this one again in %s",
+		ErrNameHeld, where, n.name, ago, n.cfg.LostAfter)
 }
 
 // beatLoop sends a heartbeat each second, and at once when the state changes.
@@ -78,7 +83,7 @@ func (n *Node) beatLoop(ctx context.Context) {
 	}
 }
 
-// beat sends one heartbeat and takes the clocks' difference from it: Redis' clock against the middle of the trip.
+// beat sends one heartbeat and takes the clocks' difference from it.
 func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
@@ -90,10 +95,7 @@ func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 		return b, err
 	}
 	if trip := n.cfg.Boot() - sent; trip <= clockTrip {
-		skew := wall.Add(trip / 2).Sub(b.Clock)
-		if was := time.Duration(n.skew.Swap(int64(skew))); unfit(was, false) != unfit(skew, false) && unfit(was, false) == "" {
-			n.log.Error("refusing work: " + unfit(skew, false) + "; set the clock of this machine or of Redis' right")
-		}
+		n.judgeClock(sighting{boot: sent + trip/2, wall: wall.Add(trip / 2), redis: b.Clock, ahead: b.Ahead, looked: b.Looked})
 	}
 	if b.Holder == "" {
 		n.overdue(sent)

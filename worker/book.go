@@ -266,8 +266,15 @@ func unfit(skew time.Duration, draining bool) string {
 	case draining:
 		return "the worker is draining"
 	case skew.Abs() > protocol.MaxSkewMs*time.Millisecond:
-		return fmt.Sprintf("the worker's clock is %.1f s off Redis' clock", skew.Seconds())
+		return fmt.Sprintf("the worker's clock is %.1f s %s the center's", skew.Abs().Seconds(), aheadOrBehind(skew))
 	default:
 		return ""
 	}
+}
+
+func aheadOrBehind(skew time.Duration) string {
+	if skew > 0 {
+		return "ahead of"
+	}
+	return "behind"
 }

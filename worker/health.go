@@ -131,7 +131,7 @@ func (m *meter) gauges(n *Node) {
 	gauge("unconfirmed", "Outcomes that the center has not confirmed.", func(s Status) float64 { return float64(s.Unconfirmed) })
 	gauge("journal_bytes", "Size of the journal's file.", func(s Status) float64 { return float64(s.Journal) })
 	gauge("heartbeat_age_seconds", "Time since the last answered heartbeat was sent; -0.001 before the first.", func(s Status) float64 { return float64(s.BeatAge) / 1000 })
-	gauge("clock_skew_seconds", "This machine's clock minus Redis' clock.", func(s Status) float64 { return float64(s.SkewMs) / 1000 })
+	gauge("clock_skew_seconds", "This machine's clock minus the database's.", func(s Status) float64 { return float64(s.SkewMs) / 1000 })
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ax_worker_poison_messages_total",
 		Help: "Messages that could not be read and were dropped."}, func() float64 { return float64(m.receiver.Poison()) }))
 }

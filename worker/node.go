@@ -44,13 +44,14 @@ type Node struct {
 	meter   *meter
 	hands   atomic.Int64 // how many hold a granted attempt: threads, their queues, and what runs beside them
 
-	mu   sync.Mutex
-	book *book
-	mean mean
+	mu    sync.Mutex
+	book  *book
+	mean  mean
+	clock skew
 
 	// Of the heartbeat, on the boot clock; 0 before the first answer.
 	answered atomic.Int64
-	skew     atomic.Int64 // its clock minus Redis' clock
+	skew     atomic.Int64 // clock.off
 	drained  atomic.Bool  // asked for by the center
 	stopping atomic.Bool
 	beatNow  chan struct{}

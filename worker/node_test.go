@@ -292,7 +292,7 @@ func TestASecondHolderOfANameIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = w.Run(t.Context())
-		if !errors.Is(err, worker.ErrNameHeld) || !strings.Contains(err.Error(), "choose another worker.name") {
+		if !errors.Is(err, worker.ErrNameHeld) || !strings.Contains(err.Error(), "Give this process a name of its own") {
 			t.Errorf("the second holder got %v", err)
 		}
 	})

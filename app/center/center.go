@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -40,6 +41,8 @@ type Options struct {
 	Listener net.Listener
 	// Worker is the status of a worker in the same process; nil = none.
 	Worker func() any
+	// Now is this machine's wall clock; nil = time.Now.
+	Now func() time.Time
 }
 
 // DatabaseURL is where the configuration keeps the truth.
@@ -53,6 +56,9 @@ func DatabaseURL(c config.Config) string {
 // Run carries the roles of the mode until ctx ends. A lost lease ends a life and
 // begins the next.
 func Run(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	s := newSite(o)
 	serving := make(chan error, 1)
 	serve, stop := context.WithCancel(ctx)
@@ -105,6 +111,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 type life struct {
 	o      Options
 	lease  *lease.Lease
+	clock  *clock
+	poison *poison // of the process
 	ids    *domain.IDs
 	nudger *nudger
 	// versions are shared by all roles of the process.
@@ -138,11 +146,10 @@ func (s *site) live(ctx context.Context) error {
 			slog.Warn("the lease could not be given up; peers take it back", "error", err)
 		}
 	}()
-	ids, err := domain.NewIDs(le.Node(), time.Now)
-	if err != nil {
+	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, nudger: newNudger()}
+	if l.ids, err = domain.NewIDs(le.Node(), l.clock.now); err != nil {
 		return err
 	}
-	l := &life{o: o, lease: le, ids: ids, nudger: newNudger()}
 	g, ctx := errgroup.WithContext(ctx)
 	// The lease outlives the pools, which are closed when all loops have ended.
 	hold, release := context.WithCancel(context.WithoutCancel(ctx))
@@ -167,6 +174,9 @@ func (s *site) live(ctx context.Context) error {
 	})
 	if err := l.start(ctx, g, s); err != nil {
 		g.Go(func() error { return err })
+	}
+	if len(l.pools) > 0 {
+		g.Go(func() error { return l.clock.follow(ctx, l.pools[0].Now) })
 	}
 	err = g.Wait()
 	s.down()
@@ -201,10 +211,17 @@ func (l *life) pool(ctx context.Context, role config.Mode, size int) (*dbx.DB, e
 		patience = webPatience
 	}
 	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, Patience: patience, OnConnect: opened, OnClose: closed})
-	if err == nil {
-		l.pools = append(l.pools, rolePool{db, role})
+	if err != nil {
+		return nil, err
 	}
-	return db, err
+	l.pools = append(l.pools, rolePool{db, role})
+	if len(l.pools) > 1 {
+		return db, nil
+	}
+	if err := l.clock.measure(ctx, db.Now); err != nil { // no row of this life is written by the machine's clock
+		return nil, domain.Fail(domain.Unavailable, "reading the database's clock: %v", err)
+	}
+	return db, nil
 }
 
 func (l *life) closePools() {
@@ -246,10 +263,10 @@ func (l *life) start(ctx context.Context, g *errgroup.Group, s *site) error {
 
 func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	o := l.o
-	l.fleet = fleet.New(registry{o.Registry, o.Transport}, c.workers, o.Config.Worker.LostAfter, time.Now, now)
-	post := newMail(o.Transport, l.lease.Holder())
+	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
+	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
-		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now})
+		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
 	office := l.lease.Office(lease.Broker)
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
@@ -263,7 +280,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	})
 	g.Go(func() error { return c.graph.Run(ctx) })
 	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })
-	sink := &logSink{c: o.Transport, group: transport.NewLogsGroup(o.Transport, l.lease.Holder()), lives: c.lifecycle}
+	sink := &logSink{c: o.Transport, group: transport.NewLogsGroup(o.Transport, l.lease.Holder()), lives: c.lifecycle, poison: l.poison}
 	g.Go(func() error { return sink.run(ctx) })
 }
 
@@ -290,7 +307,7 @@ func (q queue) Withdraw(ctx context.Context, ids []domain.ID, outcome domain.Out
 
 func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
 	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Maker: c.lifecycle, Fired: c.instances,
-		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: time.Now})
+		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: l.o.Now})
 	g.Go(func() error { return l.sched.Run(ctx) })
 	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })
 	g.Go(func() error { return c.graph.Run(ctx) })
@@ -329,6 +346,10 @@ func (l *life) heard(changes []domain.Change) {
 
 // nudged hears hints of other processes, and of this one.
 func (l *life) nudged(n protocol.Nudge) {
+	if !slices.Contains(nudges, n) {
+		l.poison.nudges.Add(1)
+		return
+	}
 	if l.broker != nil {
 		l.broker.Nudge(n)
 	}

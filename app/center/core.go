@@ -29,6 +29,7 @@ import (
 // or workers can never starve the scheduler of connections.
 type core struct {
 	db        *dbx.DB
+	now       func() time.Time // the database's clock
 	access    *access.Access
 	policy    *policy.Policy
 	sessions  *accessstore.Store
@@ -43,17 +44,17 @@ type core struct {
 }
 
 func (l *life) newCore(db *dbx.DB) *core {
-	c := &core{db: db, sessions: accessstore.New(db, time.Now, sessionIdle), instances: instancestore.New(db),
+	c := &core{db: db, now: l.clock.now, sessions: accessstore.New(db, l.clock.now, sessionIdle), instances: instancestore.New(db),
 		workers: fleetstore.New(db), board: boardstore.New(db)}
-	c.policy = policy.New(c.sessions, time.Now)
-	c.access = access.New(access.Options{Store: c.sessions, Rights: c.policy, IDs: l.ids.Next, Now: time.Now})
+	c.policy = policy.New(c.sessions, l.clock.now)
+	c.access = access.New(access.Options{Store: c.sessions, Rights: c.policy, IDs: l.ids.Next, Now: l.clock.now})
 	c.triggers = &scheduler.Triggers{Store: schedulerstore.New(db), IDs: l.ids, Nudge: l.nudger}
-	c.jobs = &job.Definitions{Store: jobstore.New(db), IDs: l.ids, Now: now, Schedules: scheduler.Times{}, Triggers: jobTriggers{c.triggers},
+	c.jobs = &job.Definitions{Store: jobstore.New(db), IDs: l.ids, Now: l.clock.now, Schedules: scheduler.Times{}, Triggers: jobTriggers{c.triggers},
 		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions}
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
-	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: now, Specs: c.jobs, Renderer: renderer{},
+	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}}
-	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: now})
+	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: l.clock.now})
 	c.lifecycle.Deps = c.graph
 	return c
 }
@@ -67,7 +68,7 @@ const (
 
 // warm reads the definitions of what is due soon.
 func (c *core) warm(ctx context.Context) error {
-	soon, err := c.triggers.Store.Soon(ctx, now().Add(warmAhead), warmMost)
+	soon, err := c.triggers.Store.Soon(ctx, c.now().Add(warmAhead), warmMost)
 	if err != nil {
 		return err
 	}
@@ -76,8 +77,6 @@ func (c *core) warm(ctx context.Context) error {
 
 // sessionIdle is how long a session lives without a request.
 const sessionIdle = 12 * time.Hour
-
-func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // listener hands committed changes to whoever looks after them.
 type listener struct {

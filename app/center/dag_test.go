@@ -34,7 +34,7 @@ func newBench(t *testing.T, url string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &life{o: Options{Config: config.Default()}, ids: ids, nudger: newNudger()}
+	l := &life{o: Options{Config: config.Default()}, clock: &clock{wall: time.Now}, ids: ids, nudger: newNudger()}
 	b := &bench{core: l.newCore(db), t: t}
 	b.ctx = domain.WithPrincipal(t.Context(), domain.Principal{Name: "tester", Kind: domain.PrincipalSystem})
 	return b
@@ -74,7 +74,7 @@ func (b *bench) fire(name string) domain.Instance {
 	j, err := b.jobs.Find(b.ctx, name)
 	b.must(err)
 	ins, err := b.lifecycle.Create(b.ctx, []domain.NewInstance{{ProjectID: j.ProjectID, JobID: j.ID, JobName: j.Name, Version: j.Version,
-		Trigger: domain.TriggerManual, BizDate: day, Expected: now()}})
+		Trigger: domain.TriggerManual, BizDate: day, Expected: b.now()}})
 	b.must(err)
 	return ins[0]
 }
@@ -95,7 +95,7 @@ func (b *bench) end(id domain.ID, outcome domain.Outcome) domain.Instance {
 	if tasks[a] == nil {
 		b.t.Fatal(denied)
 	}
-	b.must(b.lifecycle.Apply(b.ctx, []protocol.Uplink{{Worker: "w", Reports: []protocol.Report{{Attempt: int64(a), Outcome: string(outcome), Started: now().UnixMilli()}}}}))
+	b.must(b.lifecycle.Apply(b.ctx, []protocol.Uplink{{Worker: "w", Reports: []protocol.Report{{Attempt: int64(a), Outcome: string(outcome), Started: b.now().UnixMilli()}}}}))
 	return b.get(id)
 }
 

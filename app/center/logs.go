@@ -19,9 +19,10 @@ import (
 // logSink puts what tasks print into the database and tells the workers that it
 // is there. Every process with the role broker runs one; they share the stream.
 type logSink struct {
-	c     redis.UniversalClient
-	group *transport.Group
-	lives *instance.Lifecycle
+	c      redis.UniversalClient
+	group  *transport.Group
+	lives  *instance.Lifecycle
+	poison *poison
 }
 
 const (
@@ -45,6 +46,7 @@ func (s *logSink) run(ctx context.Context) error {
 		if err == nil && len(raws) == 0 {
 			raws, err = s.group.Read(ctx, logBatch, logWait)
 		}
+		err = foreign(err, &s.poison.logs)
 		if err == nil && len(raws) > 0 {
 			err = s.keep(ctx, raws)
 		}
@@ -68,6 +70,9 @@ func (s *logSink) keep(ctx context.Context, raws []transport.Raw) error {
 		var l protocol.LogLines
 		if json.Unmarshal(r.Body, &l) == nil && l.Attempt > 0 && l.Last >= l.First {
 			lines = append(lines, l)
+		} else {
+			s.poison.logs.Add(1)
+			slog.Warn("a damaged entry of the log stream was dropped", "bytes", len(r.Body))
 		}
 	}
 	if err := s.lives.Keep(ctx, lines); err != nil {

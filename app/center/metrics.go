@@ -31,12 +31,18 @@ func (m *lifeMetrics) Collect(out chan<- prometheus.Metric) {
 	l := m.s.life
 	m.s.mu.RUnlock()
 	e := emitter{out}
+	for where, n := range map[string]int64{"uplink": m.s.poison.uplink.Load(), "logs": m.s.poison.logs.Load(), "nudges": m.s.poison.nudges.Load()} {
+		e.count("ax_poison_entries_total", "What was found in Redis, could not be read and was removed.", n, "where", where)
+	}
 	e.gauge("ax_up", "1 while this process has a lease and its roles work.", flag(l != nil))
 	if l == nil {
 		return
 	}
 	if l.lease != nil {
 		e.gauge("ax_lease_age_seconds", "Time since the lease was last renewed.", time.Since(l.lease.Renewed()).Seconds())
+	}
+	if l.clock != nil {
+		e.gauge("ax_redis_clock_ahead_seconds", "Redis' clock minus the database's, as the active broker found it last; 0 in the others.", time.Duration(l.clock.ahead.Load()).Seconds())
 	}
 	if l.broker != nil {
 		e.broker(l.broker.Stats())

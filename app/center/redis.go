@@ -3,9 +3,12 @@ package center
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,13 +20,26 @@ import (
 
 // mail is the broker's streams.
 type mail struct {
-	c     redis.UniversalClient
-	group *transport.Group
-	adopt bool // entries of a broker before are taken over first
+	c      redis.UniversalClient
+	group  *transport.Group
+	clock  *clock
+	poison *poison
+	adopt  bool // entries of a broker before are taken over first
 }
 
-func newMail(c redis.UniversalClient, member string) *mail {
-	return &mail{c: c, group: transport.NewUplinkGroup(c, member), adopt: true}
+func newMail(c redis.UniversalClient, member string, clock *clock, poison *poison) *mail {
+	return &mail{c: c, group: transport.NewUplinkGroup(c, member), clock: clock, poison: poison, adopt: true}
+}
+
+// poison counts what was found in Redis and could not be read, and was removed.
+type poison struct{ uplink, logs, nudges atomic.Int64 }
+
+// foreign counts, where err says so, a key that held what is not AX's.
+func foreign(err error, in *atomic.Int64) error {
+	if errors.Is(err, transport.ErrForeign) {
+		in.Add(1)
+	}
+	return err
 }
 
 const uplinkWait = 200 * time.Millisecond
@@ -34,13 +50,13 @@ func (m *mail) Read(ctx context.Context, limit int) ([]broker.Letter, error) {
 	var err error
 	if m.adopt {
 		if raws, err = m.group.Adopt(ctx, 0, int64(limit)); err != nil {
-			return nil, err
+			return nil, foreign(err, &m.poison.uplink)
 		}
 		m.adopt = len(raws) > 0
 	}
 	if len(raws) == 0 {
 		if raws, err = m.group.Read(ctx, int64(limit), uplinkWait); err != nil {
-			return nil, err
+			return nil, foreign(err, &m.poison.uplink)
 		}
 	}
 	var out []broker.Letter
@@ -51,9 +67,10 @@ func (m *mail) Read(ctx context.Context, limit int) ([]broker.Letter, error) {
 			damaged = append(damaged, r.ID)
 			continue
 		}
-		out = append(out, broker.Letter{ID: r.ID, At: written(r.ID), Said: u})
+		out = append(out, broker.Letter{ID: r.ID, At: m.written(r.ID), Said: u})
 	}
 	if len(damaged) > 0 {
+		m.poison.uplink.Add(int64(len(damaged)))
 		slog.Warn("damaged uplink entries were dropped", "entries", len(damaged))
 		if err := m.group.Remove(ctx, damaged...); err != nil {
 			return nil, err
@@ -62,14 +79,15 @@ func (m *mail) Read(ctx context.Context, limit int) ([]broker.Letter, error) {
 	return out, nil
 }
 
-// written is when a stream entry was written, by its id; zero if that tells nothing.
-func written(id string) time.Time {
+// written is when a stream entry was written: its id has that by Redis' clock. Zero if
+// that tells nothing.
+func (m *mail) written(id string) time.Time {
 	ms, _, _ := strings.Cut(id, "-")
 	n, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
 		return time.Time{}
 	}
-	return time.UnixMilli(n)
+	return time.UnixMilli(n).Add(-time.Duration(m.clock.ahead.Load()))
 }
 
 // Remove says that entries were dealt with.
@@ -87,23 +105,53 @@ func (m *mail) Post(ctx context.Context, out []broker.Outgoing) error {
 // registry is the fleet's view of Redis.
 type registry struct {
 	registry, transport redis.UniversalClient
+	probes              []namedProbe
+	clock               *clock
+}
+
+// namedProbe says which of the two a fault is about.
+type namedProbe struct {
+	*transport.Probe
+	name string
+}
+
+// newRegistry probes both where they differ: with either away nothing is sent and
+// nobody can be judged.
+func newRegistry(o Options, holder string, clock *clock) *registry {
+	r := &registry{registry: o.Registry, transport: o.Transport, clock: clock,
+		probes: []namedProbe{{transport.NewProbe(o.Registry, holder), "the registry"}}}
+	if o.Config.RegistryRedisURL != o.Config.RedisURL {
+		r.probes = append(r.probes, namedProbe{transport.NewProbe(o.Transport, holder), "the transport"})
+	}
+	return r
 }
 
 const registryPatience = 2 * time.Second
 
-// Beats reads all heartbeats.
-func (r registry) Beats(ctx context.Context) ([]protocol.Heartbeat, error) {
+// Beats reads all heartbeats, once a write of this broker's own was read back:
+// heartbeats that nobody can write stand still, and no worker is lost for that.
+func (r *registry) Beats(ctx context.Context) (beats []protocol.Heartbeat, emptied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, registryPatience)
 	defer cancel()
-	beats, _, err := transport.Workers(ctx, r.registry)
-	return beats, err
+	for i, p := range r.probes {
+		got, err := p.Ask(ctx, r.clock.now())
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %w", p.name, err)
+		}
+		emptied = emptied || got.Emptied
+		if i == len(r.probes)-1 {
+			r.clock.ahead.Store(int64(got.Ahead)) // of the transport, whose streams carry its time
+		}
+	}
+	beats, _, err = transport.Workers(ctx, r.registry)
+	return beats, emptied, err
 }
 
 // Forget removes what is left of a life.
-func (r registry) Forget(ctx context.Context, worker string, boot int64) error {
+func (r *registry) Forget(ctx context.Context, worker string, boot int64) error {
 	ctx, cancel := context.WithTimeout(ctx, registryPatience)
 	defer cancel()
-	return transport.Forget(ctx, r.transport, worker, boot)
+	return errors.Join(transport.Forget(ctx, r.transport, worker, boot), transport.Strike(ctx, r.registry, worker, boot))
 }
 
 // sender bounds each sending.
@@ -122,9 +170,11 @@ type nudger struct {
 	bells map[protocol.Nudge]chan struct{}
 }
 
+var nudges = []protocol.Nudge{protocol.NudgeReady, protocol.NudgeKill, protocol.NudgeTrigger, protocol.NudgeEnded}
+
 func newNudger() *nudger {
 	n := &nudger{bells: map[protocol.Nudge]chan struct{}{}}
-	for _, k := range []protocol.Nudge{protocol.NudgeReady, protocol.NudgeKill, protocol.NudgeTrigger, protocol.NudgeEnded} {
+	for _, k := range nudges {
 		n.bells[k] = make(chan struct{}, 1)
 	}
 	return n

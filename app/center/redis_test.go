@@ -21,7 +21,7 @@ func TestTheMailDropsWhatIsDamagedAndHandsOnWhatWasLeft(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = c.Close() })
 		ctx := t.Context()
-		first := newMail(c, "first")
+		first := newMail(c, "first", &clock{}, &poison{})
 		if got, err := first.Read(ctx, 10); err != nil || len(got) != 0 {
 			t.Fatalf("%v, %v", got, err)
 		}
@@ -41,7 +41,7 @@ func TestTheMailDropsWhatIsDamagedAndHandsOnWhatWasLeft(t *testing.T) {
 		if age := got[0].At.Sub(began); age < -time.Minute || age > time.Minute {
 			t.Errorf("written %s after the test began", age)
 		}
-		second := newMail(c, "second")
+		second := newMail(c, "second", &clock{}, &poison{})
 		again, err := second.Read(ctx, 10)
 		if err != nil || len(again) != 1 || again[0].ID != got[0].ID {
 			t.Fatalf("the successor reads %+v, %v", again, err)

@@ -29,7 +29,7 @@ const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data 
 
 // routes is the table of every page and call.
 func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
-	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Now: now}
+	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Now: c.now}
 	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}}
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
@@ -38,7 +38,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
-			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Now: now},
+			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Now: c.now},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)

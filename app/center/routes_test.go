@@ -27,7 +27,7 @@ func TestEveryCallOfTheAPIIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &life{o: Options{Config: config.Default()}, ids: ids, nudger: newNudger()}
+	l := &life{o: Options{Config: config.Default()}, clock: &clock{wall: time.Now}, ids: ids, nudger: newNudger()}
 	c := l.newCore(db)
 	router, err := httpx.New(httpx.Options{Policy: c.policy, Identity: c.access, Sessions: c.sessions, Ledger: c.sessions, Denials: c.access})
 	if err != nil {

@@ -31,6 +31,8 @@ type site struct {
 	closed http.Handler // answers for the pages while no life is up
 	began  time.Time
 
+	poison poison
+
 	mu    sync.RWMutex
 	life  *life
 	pages http.Handler
@@ -224,7 +226,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 		return err
 	}
 	router, err := httpx.New(httpx.Options{Policy: c.policy, Identity: c.access, Sessions: c.sessions, Ledger: c.sessions, Denials: c.access,
-		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation()})
+		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation(), Now: c.now})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,10 @@ func (b *Broker) inspect(ctx context.Context) error {
 	}
 	b.back()
 	b.mem.view(view, b.Mono())
-	err = errors.Join(b.settleOver(ctx), b.settleWaiting(ctx), b.compare(ctx, view))
+	if view.Emptied {
+		err = b.takeBackUnclaimed(ctx)
+	}
+	err = errors.Join(err, b.settleOver(ctx), b.settleWaiting(ctx), b.compare(ctx, view))
 	b.ready.ring()
 	return err
 }

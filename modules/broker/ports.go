@@ -98,5 +98,5 @@ type Fleet interface {
 	Bury(ctx context.Context, b domain.Boot) error
 }
 
-// Clockwork is the time source of the broker's own waits: a monotonic reading.
+// Clockwork is a source of time: of the broker's own waits a monotonic reading.
 type Clockwork func() time.Time

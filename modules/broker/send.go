@@ -110,7 +110,7 @@ func (b *Broker) send(ctx context.Context, attempts []domain.Attempt) {
 	for _, a := range attempts {
 		m := messages[a.MessageID]
 		if m == nil {
-			m = &protocol.Message{ID: a.MessageID, Epoch: b.epoch, Sent: time.Now().UnixMilli()}
+			m = &protocol.Message{ID: a.MessageID, Epoch: b.epoch, Sent: b.Now().UnixMilli()}
 			messages[a.MessageID] = m
 			order = append(order, a)
 		}

@@ -20,7 +20,7 @@ type Worker struct {
 	Cores      int
 	Running    int
 	Mean       time.Duration // five-minute mean duration; 0 = nothing ran
-	Skew       time.Duration // its clock minus Redis' clock
+	Skew       time.Duration // its clock minus the database's
 	Seq        int64         // of the heartbeat; raised by each
 	Held       []ID          // attempts that it knows
 	Drain      bool          // a person asked it to take no more
@@ -50,6 +50,9 @@ type Boot struct {
 type FleetView struct {
 	Workers []Worker // alive, draining ones too
 	Gone    []Boot   // lives that ended since the look before
+	// Emptied says that the registry lost what was last written to it: what was on its
+	// way to workers is very likely lost too.
+	Emptied bool
 }
 
 // Assignment gives one ready instance to a target. Instance is as the broker read

@@ -16,8 +16,10 @@ import (
 
 // Registry is where workers say that they are alive.
 type Registry interface {
-	// Beats returns the last heartbeat of every worker.
-	Beats(ctx context.Context) ([]protocol.Heartbeat, error)
+	// Beats returns the last heartbeat of every worker, after a write of its own was read
+	// back: where nothing can be written, heartbeats stand still and mean nothing, which is
+	// an error. emptied says that what the call before had written is gone.
+	Beats(ctx context.Context) (beats []protocol.Heartbeat, emptied bool, err error)
 	// Forget removes the queues, the inbox and the place of a life that is over.
 	Forget(ctx context.Context, worker string, boot int64) error
 }
@@ -85,7 +87,7 @@ func (w *Watch) expected(boot int64) *life { return &life{boot: boot, at: w.mono
 // return every clock begins anew. What the database refuses is logged and made good
 // at a later look: it loses nobody and hides nobody.
 func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
-	beats, err := w.registry.Beats(ctx)
+	beats, emptied, err := w.registry.Beats(ctx)
 	if err != nil {
 		w.looked = false
 		return domain.FleetView{}, err
@@ -107,7 +109,7 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	}
 	w.save(ctx, mono, fresh || len(gone) > 0)
 	w.forget(beats)
-	return domain.FleetView{Workers: w.workers(), Gone: gone}, nil
+	return domain.FleetView{Workers: w.workers(), Gone: gone, Emptied: emptied}, nil
 }
 
 func (w *Watch) workers() []domain.Worker {

@@ -24,6 +24,7 @@ type hall struct {
 	db         *dbx.DB
 	mono, wall time.Time
 	beats      map[string]protocol.Heartbeat
+	emptied    bool
 	err        error
 }
 
@@ -46,12 +47,12 @@ func (h *hall) restart() {
 }
 
 // Beats is the registry.
-func (h *hall) Beats(context.Context) ([]protocol.Heartbeat, error) {
+func (h *hall) Beats(context.Context) ([]protocol.Heartbeat, bool, error) {
 	var out []protocol.Heartbeat
 	for _, hb := range h.beats {
 		out = append(out, hb)
 	}
-	return out, h.err
+	return out, h.emptied, h.err
 }
 
 // Forget is the registry's.

@@ -8,6 +8,11 @@ const (
 	KeyHolders = "ax:holders"
 	// KeyWorkers is a hash: worker name → Heartbeat as JSON.
 	KeyWorkers = "ax:workers"
+	// KeyClock is a hash that the active broker writes at each look at the registry:
+	// "stamp" by Redis' clock, and "ahead", how far that clock is before the
+	// database's, in milliseconds; so a worker is compared with the database's clock
+	// whatever Redis' own clock says.
+	KeyClock = "ax:clock"
 	// KeyUplink is the stream that workers write and the active broker reads: Uplink entries.
 	KeyUplink = "ax:up"
 	// KeyLogs is the stream of LogLines entries, read by every broker role as one group.
@@ -22,6 +27,10 @@ const (
 	// TaskType is asynq's type of a message of attempt ids.
 	TaskType = "ax:attempts"
 )
+
+// KeyProbe is what one broker writes at each look and finds again at the next one,
+// unless Redis lost it.
+func KeyProbe(holder string) string { return "ax:probe:" + holder }
 
 // KeyInbox is the stream from the center to one boot of a worker: Downlink entries.
 func KeyInbox(worker string, boot int64) string {

@@ -1,25 +1,48 @@
 package protocol
 
 // LuaBeat writes a heartbeat unless somebody else holds the name. KEYS: holders,
-// workers. ARGV: name, uid, boot, heartbeat JSON, milliseconds after which a
-// silent holder has lost the name. It returns {1, Redis' clock in ms} or
-// {0, clock, holder's "uid boot stamp"}. A higher boot of the same uid replaces a
-// lower one at once; a lower boot never replaces a higher one.
+// workers, clock. ARGV: name, uid, boot, heartbeat JSON, milliseconds after which a
+// silent holder has lost the name. It returns {1, Redis' clock in ms, stamp and ahead
+// of KeyClock, both "" where no broker has looked yet} or {0, clock, holder's "uid
+// boot stamp", holder's heartbeat}. A higher boot of the same uid replaces a lower
+// one at once; a lower boot never replaces a higher one. A stamp that lies ahead of
+// the clock is from before that was set back: the holder's silence counts anew.
 const LuaBeat = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local cur = redis.call('HGET', KEYS[1], ARGV[1])
 if cur then
   local uid, boot, stamp = string.match(cur, '^(%S+) (%d+) (%d+)$')
-  if uid ~= ARGV[2] then
-    if now - tonumber(stamp) < tonumber(ARGV[5]) then return {0, now, cur} end
-  elseif tonumber(boot) > tonumber(ARGV[3]) then
-    return {0, now, cur}
+  if uid and uid ~= ARGV[2] then
+    if tonumber(stamp) > now + 1000 then
+      cur = uid .. ' ' .. boot .. ' ' .. string.format('%d', now)
+      redis.call('HSET', KEYS[1], ARGV[1], cur)
+      stamp = now
+    end
+    if now - tonumber(stamp) < tonumber(ARGV[5]) then
+      return {0, now, cur, redis.call('HGET', KEYS[2], ARGV[1]) or ''}
+    end
+  elseif uid and tonumber(boot) > tonumber(ARGV[3]) then
+    return {0, now, cur, redis.call('HGET', KEYS[2], ARGV[1]) or ''}
   end
 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. string.format('%d', now))
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[4])
-return {1, now}
+local clock = redis.call('HMGET', KEYS[3], 'stamp', 'ahead')
+return {1, now, clock[1] or '', clock[2] or ''}
+`
+
+// LuaProbe is a broker's write that is read back. KEYS: clock, the broker's probe.
+// ARGV: a word that no other write has, the database's clock in ms. It returns {how
+// far Redis' clock is ahead of that, the word of the write before, "" if that is gone}.
+const LuaProbe = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local was = redis.call('GET', KEYS[2])
+redis.call('SET', KEYS[2], ARGV[1], 'EX', 3600)
+local ahead = now - tonumber(ARGV[2])
+redis.call('HSET', KEYS[1], 'stamp', string.format('%d', now), 'ahead', string.format('%d', ahead))
+return {ahead, was or ''}
 `
 
 // LuaLeave removes a worker that ends in an orderly way, if it still holds its
@@ -32,4 +55,14 @@ if cur and string.find(cur, ARGV[2] .. ' ' .. ARGV[3] .. ' ', 1, true) == 1 then
   return 1
 end
 return 0
+`
+
+// LuaStrike removes the heartbeat of a life that is over and settled, unless another
+// life has the name by now. KEYS: holders, workers. ARGV: name, boot.
+const LuaStrike = `
+local cur = redis.call('HGET', KEYS[1], ARGV[1])
+if cur and string.match(cur, '^%S+ (%d+) %d+$') ~= ARGV[2] then return 0 end
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[1])
+return 1
 `

@@ -180,7 +180,7 @@ type Heartbeat struct {
 	Cores      int            `json:"cores"`
 	Running    int            `json:"running"`
 	MeanMs     int64          `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
-	SkewMs     int64          `json:"skewMs"` // its clock minus Redis' clock
+	SkewMs     int64          `json:"skewMs"` // its clock minus the database's
 	Started    int64          `json:"started"`
 	// Held names every attempt it knows: claimed, granted, running or with an
 	// unconfirmed outcome.

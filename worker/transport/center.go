@@ -2,10 +2,8 @@ package transport
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,15 +45,16 @@ func (g *Group) Read(ctx context.Context, count int64, wait time.Duration) ([]Ra
 	if wait <= 0 || wait > blockFor {
 		wait = blockFor
 	}
-	res, err := g.c.XReadGroup(ctx, &redis.XReadGroupArgs{
+	read, cancel := context.WithTimeout(ctx, wait+ioTimeout) // a wait by the server's clock may never end when that is set back
+	defer cancel()
+	res, err := g.c.XReadGroup(read, &redis.XReadGroupArgs{
 		Group: g.group, Consumer: g.member, Streams: []string{g.key, ">"}, Count: count, Block: wait,
 	}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
 	if err != nil {
-		g.made = g.made && !strings.Contains(err.Error(), "NOGROUP")
-		return nil, fmt.Errorf("read %s: %w", g.key, err)
+		return nil, fmt.Errorf("read %s: %w", g.key, g.lost(ctx, err))
 	}
 	var out []Raw
 	for _, s := range res {
@@ -73,10 +72,16 @@ func (g *Group) Adopt(ctx context.Context, idle time.Duration, count int64) ([]R
 		Stream: g.key, Group: g.group, Consumer: g.member, MinIdle: idle, Start: "0", Count: count,
 	}).Result()
 	if err != nil {
-		g.made = g.made && !strings.Contains(err.Error(), "NOGROUP")
-		return nil, fmt.Errorf("adopt entries of %s: %w", g.key, err)
+		return nil, fmt.Errorf("adopt entries of %s: %w", g.key, g.lost(ctx, err))
 	}
 	return raws(msgs), nil
+}
+
+// lost notes that the group has to be made again, where err says so, and removes what is no stream.
+func (g *Group) lost(ctx context.Context, err error) error {
+	text := err.Error()
+	g.made = g.made && !strings.Contains(text, "NOGROUP") && !strings.Contains(text, "WRONGTYPE")
+	return foreign(ctx, g.c, err, g.key)
 }
 
 // Remove says that these entries have been dealt with.
@@ -99,7 +104,7 @@ func (g *Group) ensure(ctx context.Context) error {
 	}
 	err := g.c.XGroupCreateMkStream(ctx, g.key, g.group, "0").Err()
 	if err != nil && !strings.Contains(err.Error(), "BUSYGROUP") {
-		return fmt.Errorf("make the group of %s: %w", g.key, err)
+		return fmt.Errorf("make the group of %s: %w", g.key, foreign(ctx, g.c, err, g.key))
 	}
 	g.made = true
 	return nil
@@ -113,34 +118,6 @@ func raws(msgs []redis.XMessage) []Raw {
 		out = append(out, Raw{ID: m.ID, Body: []byte(text)})
 	}
 	return out
-}
-
-// Workers returns the last heartbeat of every worker that holds its name, with Stamp set, and Redis' clock. A
-// heartbeat that cannot be read is left out.
-func Workers(ctx context.Context, c redis.UniversalClient) ([]protocol.Heartbeat, time.Time, error) {
-	p := c.Pipeline()
-	clock := p.Time(ctx)
-	holders := p.HGetAll(ctx, protocol.KeyHolders)
-	bodies := p.HGetAll(ctx, protocol.KeyWorkers)
-	if _, err := p.Exec(ctx); err != nil {
-		return nil, time.Time{}, fmt.Errorf("read the registry: %w", err)
-	}
-	var out []protocol.Heartbeat
-	for name, body := range bodies.Val() {
-		var hb protocol.Heartbeat
-		if json.Unmarshal([]byte(body), &hb) != nil || hb.Name != name {
-			continue
-		}
-		parts := strings.Fields(holders.Val()[name])
-		if len(parts) != 3 {
-			continue
-		}
-		if stamp, err := strconv.ParseInt(parts[2], 10, 64); err == nil {
-			hb.Stamp = stamp
-			out = append(out, hb)
-		}
-	}
-	return out, clock.Val(), nil
 }
 
 // Forget removes everything of one boot of a worker that is gone for good: its queues with their counters and its

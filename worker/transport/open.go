@@ -24,6 +24,9 @@ const (
 const (
 	dialTimeout = time.Second
 	ioTimeout   = 3 * time.Second
+	dialTries   = 2
+	dialPause   = 200 * time.Millisecond
+	poolSize    = 32
 	// blockFor is how long a read may wait for the next entry; it stays under ioTimeout.
 	blockFor = time.Second
 )
@@ -45,9 +48,12 @@ func Open(ctx context.Context, rawURL string) (*redis.Client, error) {
 	return c, nil
 }
 
-// Dial makes a client for rawURL (redis://, rediss://, unix://) and asks nothing yet: a Redis that is down is found
-// out by the first call.
+// Dial makes a client for rawURL (redis://, rediss://, unix://, redis-sentinel://, rediss-sentinel://) and asks nothing
+// yet: a Redis that is down is found out by the first call.
 func Dial(rawURL string) (*redis.Client, error) {
+	if isSentinel(rawURL) {
+		return dialSentinel(rawURL)
+	}
 	opt, err := redis.ParseURL(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("redis URL %s: %w", redactURL(rawURL), hideURL(err, rawURL))
@@ -62,9 +68,9 @@ func Dial(rawURL string) (*redis.Client, error) {
 // tune sets what every connection of AX has in common.
 func tune(opt *redis.Options) {
 	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
-	opt.DialerRetries, opt.DialerRetryTimeout = 2, 200*time.Millisecond
+	opt.DialerRetries, opt.DialerRetryTimeout = dialTries, dialPause
 	opt.ContextTimeoutEnabled = true
-	opt.PoolSize = 32
+	opt.PoolSize = poolSize
 	opt.DisableIdentity = true
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -80,7 +86,10 @@ func Check(ctx context.Context, c redis.UniversalClient) error {
 	if !atLeast(version, minMajor, minMinor) {
 		return fmt.Errorf("%w: it is version %q; AX needs Redis %d.%d or later", ErrUnfit, version, minMajor, minMinor)
 	}
-	return checkMemory(ctx, c)
+	if err := checkMemory(ctx, c); err != nil {
+		return err
+	}
+	return checkRole(ctx, c)
 }
 
 // checkMemory refuses a server that throws keys away under pressure: queues and registry are not a cache. INFO is
@@ -94,8 +103,8 @@ func checkMemory(ctx context.Context, c redis.UniversalClient) error {
 	if limit == "" || limit == "0" || policy == "noeviction" {
 		return nil
 	}
-	return fmt.Errorf("%w: it has maxmemory %s with maxmemory-policy %s, which would throw queued work away; "+
-		"set `maxmemory-policy noeviction`, or give AX a Redis of its own", ErrUnfit, limit, policy)
+	return fmt.Errorf("%w: it has maxmemory %s with maxmemory-policy %s, which would throw queued work away when its memory is full; "+
+		"run `redis-cli config set maxmemory-policy noeviction` and set it in redis.conf too, or give AX a Redis of its own", ErrUnfit, limit, policy)
 }
 
 func infoField(info, name string) string {
@@ -119,6 +128,15 @@ func atLeast(version string, major, minor int) bool {
 
 // redactURL shows a URL without its password.
 func redactURL(raw string) string {
+	if isSentinel(raw) {
+		raw, _, _ = strings.Cut(raw, "?") // it may hold another
+		scheme, rest, _ := strings.Cut(raw, "://")
+		if i := strings.LastIndex(rest, "@"); i >= 0 {
+			user, _, _ := strings.Cut(rest[:i], ":")
+			rest = user + ":xxxxx" + rest[i:]
+		}
+		return scheme + "://" + rest
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "(unreadable)"
@@ -129,7 +147,7 @@ func redactURL(raw string) string {
 // hideURL keeps an error from repeating the URL, and its password, in its text.
 func hideURL(err error, raw string) error {
 	if strings.Contains(err.Error(), raw) {
-		return errors.New("it is not a URL; write redis://[user:password@]host:port/number, rediss:// or unix://path")
+		return errors.New("it is not a URL; write redis://[user:password@]host:port/number, rediss://, unix://path or " + sentinelForm)
 	}
 	return err
 }

@@ -38,10 +38,7 @@ const (
 	pollSlow = 50 * time.Millisecond
 )
 
-// pendingKey is asynq's list of the messages that nobody took yet.
-func pendingKey(queue string) string { return "asynq:{" + queue + "}:pending" }
-
-// Poison is how many messages could not be read and were dropped.
+// Poison is how many messages could not be read and were dropped, and how often a queue was none.
 func (r *Receiver) Poison() int64 { return r.poison.Load() }
 
 // Run receives until ctx ends. A Redis that is down is waited for.
@@ -53,7 +50,8 @@ func (r *Receiver) Run(ctx context.Context) error {
 		}
 	}()
 	for _, lane := range r.Lanes {
-		c := &waking{UniversalClient: r.Client, pending: pendingKey(protocol.Queue(r.Worker, r.Boot, lane)), until: ctx}
+		q := queueOf(r.Worker, r.Boot, lane)
+		c := &waking{UniversalClient: r.Client, queue: q, until: ctx, mended: func(err error) { r.drop(1, "lane", lane, "error", err) }}
 		s := asynq.NewServerFromRedisClient(c, r.config(lane))
 		mux := asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
 			r.take(lane, t)
@@ -64,8 +62,14 @@ func (r *Receiver) Run(ctx context.Context) error {
 		}
 		servers = append(servers, s)
 	}
-	<-ctx.Done()
+	r.sweep(ctx)
 	return nil
+}
+
+// drop counts and tells what was removed.
+func (r *Receiver) drop(n int, about ...any) {
+	r.poison.Add(int64(n))
+	r.log().Warn("removed from a queue what is none of AX's", append(about, "count", n)...)
 }
 
 // config switches off what asynq does beside carrying: nothing is scheduled, retried or kept in these queues.
@@ -97,8 +101,7 @@ func (r *Receiver) log() *slog.Logger {
 func (r *Receiver) take(lane string, t *asynq.Task) {
 	var m protocol.Message
 	if t.Type() != protocol.TaskType || json.Unmarshal(t.Payload(), &m) != nil || m.ID == "" || len(m.IDs) == 0 {
-		r.poison.Add(1)
-		r.log().Warn("dropped a message that is none of AX's", "lane", lane, "type", t.Type(), "bytes", len(t.Payload()))
+		r.drop(1, "lane", lane, "type", t.Type(), "bytes", len(t.Payload()))
 		return
 	}
 	r.Handle(lane, m)

@@ -74,20 +74,28 @@ const inboxBatch = 32
 
 // Read waits up to a second for entries and returns them in order; none is no error. The entries of the call before
 // are removed, so they must have been handled. It always reads from the beginning of what is left: a Redis that lost
-// its data, or whose clock went back, needs no care. bad counts entries that could not be read and were dropped.
+// its data, or whose clock went back, needs no care. Only one that lets nothing be removed is read on from the last
+// entry, since it can still tell what to stop. bad counts entries that could not be read and were dropped.
 func (in *Inbox) Read(ctx context.Context) (got []protocol.Downlink, bad int, err error) {
+	read, cancel := context.WithTimeout(ctx, blockFor+ioTimeout) // a wait by the server's clock may never end when that is set back
+	defer cancel()
+	from := "0"
 	if len(in.done) > 0 {
-		if err := in.c.XDel(ctx, in.key, in.done...).Err(); err != nil {
-			return nil, 0, fmt.Errorf("remove handled inbox entries: %w", err)
+		switch err := in.c.XDel(read, in.key, in.done...).Err(); {
+		case err == nil:
+			in.done = nil
+		case refusesWrites(err):
+			from = in.done[len(in.done)-1]
+		default:
+			return nil, 0, fmt.Errorf("remove handled inbox entries: %w", foreign(ctx, in.c, err, in.key))
 		}
-		in.done = nil
 	}
-	res, err := in.c.XRead(ctx, &redis.XReadArgs{Streams: []string{in.key, "0"}, Count: inboxBatch, Block: blockFor}).Result()
+	res, err := in.c.XRead(read, &redis.XReadArgs{Streams: []string{in.key, from}, Count: inboxBatch, Block: blockFor}).Result()
 	if errors.Is(err, redis.Nil) {
 		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("read the inbox: %w", err)
+		return nil, 0, fmt.Errorf("read the inbox: %w", foreign(ctx, in.c, err, in.key))
 	}
 	for _, s := range res {
 		for _, m := range s.Messages {
@@ -102,4 +110,14 @@ func (in *Inbox) Read(ctx context.Context) (got []protocol.Downlink, bad int, er
 		}
 	}
 	return got, bad, nil
+}
+
+// refusesWrites reports whether the server answered that it takes no writes now, or none of ours.
+func refusesWrites(err error) bool {
+	for _, word := range []string{"READONLY", "OOM", "MISCONF", "NOPERM", "NOREPLICAS"} {
+		if redis.HasErrorPrefix(err, word) {
+			return true
+		}
+	}
+	return false
 }

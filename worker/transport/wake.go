@@ -15,8 +15,9 @@ import (
 // messages out. Everything else passes through, and where waiting is impossible asynq polls as it always did.
 type waking struct {
 	redis.UniversalClient
-	pending string          // asynq's list of the queue
-	until   context.Context // of the receiver: a wait ends with it
+	queue  asynqQueue
+	until  context.Context // of the receiver: a wait ends with it
+	mended func(err error) // hears that a key of the queue was no such thing and is removed
 }
 
 // waitFor is how long a wait may take; the answer may need ioTimeout in all.
@@ -25,12 +26,14 @@ const waitFor = 2 * time.Second
 // EvalSha runs a script. asynq's look into a queue is the one whose first key is the list of pending messages.
 func (w *waking) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	cmd := w.UniversalClient.EvalSha(ctx, sha, keys, args...)
-	if len(keys) == 0 || keys[0] != w.pending {
+	if len(keys) == 0 || keys[0] != w.queue.pending() {
 		return cmd
 	}
+	w.mend(ctx, cmd.Err())
 	for errors.Is(cmd.Err(), redis.Nil) && w.until.Err() == nil {
 		switch came, err := w.wait(); {
 		case err != nil:
+			w.mend(ctx, err)
 			return cmd
 		case came:
 			return w.UniversalClient.EvalSha(ctx, sha, keys, args...)
@@ -46,7 +49,7 @@ func (w *waking) wait() (came bool, err error) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ioTimeout)
 		defer cancel()
-		done <- w.BLMove(ctx, w.pending, w.pending, "RIGHT", "RIGHT", waitFor).Err()
+		done <- w.BLMove(ctx, w.queue.pending(), w.queue.pending(), "RIGHT", "RIGHT", waitFor).Err()
 	}()
 	select {
 	case <-w.until.Done():
@@ -56,5 +59,15 @@ func (w *waking) wait() (came bool, err error) {
 			return false, nil
 		}
 		return err == nil, err
+	}
+}
+
+// mend removes a key of the queue that is no such thing, which no message of AX could ever pass.
+func (w *waking) mend(ctx context.Context, err error) {
+	if err == nil || errors.Is(err, redis.Nil) {
+		return
+	}
+	if err = w.queue.mend(ctx, w.UniversalClient, err); errors.Is(err, ErrForeign) {
+		w.mended(err)
 	}
 }

@@ -1,0 +1,72 @@
+package transport
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/axsched/ax/worker/protocol"
+)
+
+var (
+	probeScript  = redis.NewScript(protocol.LuaProbe)
+	strikeScript = redis.NewScript(protocol.LuaStrike)
+)
+
+// Probe asks a Redis whether it keeps what is written: a Redis that refuses writes answers every read, and all
+// heartbeats in it stand still while their workers live. It is for one goroutine.
+type Probe struct {
+	c      redis.UniversalClient
+	holder string
+	last   string // the word written last; "" = none since the start
+}
+
+// NewProbe probes c for the broker with that holder id.
+func NewProbe(c redis.UniversalClient, holder string) *Probe { return &Probe{c: c, holder: holder} }
+
+// Probed is what a probe found.
+type Probed struct {
+	// Ahead is how far Redis' clock is before the database's; off by no more than the asking took.
+	Ahead time.Duration
+	// Emptied says that what was written at the probe before is gone or older: Redis lost its data, or the last of it.
+	Emptied bool
+}
+
+// Ask writes and reads back. database is the database's clock now, against which Redis' clock is compared and which the
+// workers' clocks are then compared with. An error means that nothing can be relied on now, whatever else may be
+// readable. What stood in the place of AX' own keys and was no such thing is removed, which the error says; the next
+// call finds it mended.
+func (p *Probe) Ask(ctx context.Context, database time.Time) (Probed, error) {
+	word, key := rand.Text(), protocol.KeyProbe(p.holder)
+	res, err := probeScript.Run(ctx, p.c, []string{protocol.KeyClock, key}, word, database.UnixMilli()).Slice()
+	if err != nil {
+		return Probed{}, fmt.Errorf("it takes no write: %w", foreign(ctx, p.c, err, protocol.KeyClock, key))
+	}
+	if len(res) != 2 {
+		return Probed{}, fmt.Errorf("its answer %v to a write is not understood", res)
+	}
+	ms, _ := res[0].(int64)
+	out := Probed{Ahead: time.Duration(ms) * time.Millisecond}
+	back, err := p.c.Get(ctx, key).Result()
+	if err != nil {
+		return Probed{}, fmt.Errorf("what was written cannot be read back: %w", err)
+	}
+	if back != word {
+		return Probed{}, errors.New("it does not keep what is written")
+	}
+	out.Emptied = p.last != "" && res[1] != p.last
+	p.last = word
+	return out, nil
+}
+
+// Strike removes the heartbeat of one boot of a worker that is gone for good, unless another has its name by now.
+func Strike(ctx context.Context, c redis.UniversalClient, worker string, boot int64) error {
+	if err := strikeScript.Run(ctx, c, []string{protocol.KeyHolders, protocol.KeyWorkers}, worker, boot).Err(); err != nil {
+		return fmt.Errorf("strike worker %s off the registry: %w", worker, err)
+	}
+	return nil
+}
