@@ -28,6 +28,7 @@ type Config struct {
 	Worker           Worker   `yaml:"worker" prefix:"worker."`
 	Pools            Pools    `yaml:"pools" prefix:"pools."`
 	Timeouts         Timeouts `yaml:"timeouts" prefix:"timeouts."`
+	Alerts           Alerts   `yaml:"alerts" prefix:"alerts."`
 
 	sources map[string]string // key → where its value is from; a key that is absent has its default
 }
@@ -58,6 +59,21 @@ type Pools struct {
 	Web       int `yaml:"web"`
 	Scheduler int `yaml:"scheduler"`
 	Broker    int `yaml:"broker"`
+}
+
+// Alerts say where notices of incidents go. The role broker sends them.
+type Alerts struct {
+	WebhookURL    Secret `yaml:"webhook_url"` // "" = nobody is told; a secret, for some receivers have no other
+	WebhookSecret Secret `yaml:"webhook_secret"`
+	PagesURL      string `yaml:"pages_url"` // "" = http:// and Listen
+}
+
+// PagesURL is where people reach the pages, without a slash at its end.
+func (c Config) PagesURL() string {
+	if c.Alerts.PagesURL == "" {
+		return "http://" + c.Listen
+	}
+	return strings.TrimRight(c.Alerts.PagesURL, "/")
 }
 
 // Timeouts are limits of the process as a whole; those of tasks belong to jobs.

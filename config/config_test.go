@@ -141,6 +141,12 @@ func TestValidateNamesKeyAndSource(t *testing.T) {
 		{"AX_PPROF_TOKEN=with hunter2 inside", "pprof_token", "spaces"},
 		{"AX_PPROF_TOKEN=0123456789abcdef", "", ""},
 		{"AX_TIMEOUTS_REDIS=1h", "timeouts.redis", "100ms"},
+		{"AX_ALERTS_WEBHOOK_URL=ftp://hunter2.example", "alerts.webhook_url", "https://HOST/PATH"},
+		{"AX_ALERTS_WEBHOOK_URL=https://", "alerts.webhook_url", "https://HOST/PATH"},
+		{"AX_ALERTS_WEBHOOK_SECRET=with hunter2", "alerts.webhook_secret", "without spaces"},
+		{"AX_ALERTS_PAGES_URL=ax.example.com", "alerts.pages_url", "https://HOST/PATH"},
+		{"AX_ALERTS_PAGES_URL=https://ax.example.com/?a", "alerts.pages_url", "no ?"},
+		{"AX_ALERTS_PAGES_URL=https://ax.example.com/ax/", "", ""},
 		{"AX_DATABASE_URL=postgres://u:hunter2@h/d", "database_url", "mysql://"},
 		{"AX_DATABASE_URL=mysql://u:hunter2@h:3306/", "database_url", "name is missing"},
 		{"AX_DATABASE_URL=mysql://h:3306/d", "database_url", "user is missing"},
@@ -321,4 +327,29 @@ func mustTell(t *testing.T, err error, key, source, text string) {
 		}
 	}
 	t.Errorf("want a problem with %q from %q that says %q, got %v", key, source, text, err)
+}
+
+// A web-hook without a secret would send what nobody can tell from a forgery.
+func TestNoticesAreSigned(t *testing.T) {
+	const url = "AX_ALERTS_WEBHOOK_URL=https://hooks.example/T0/hunter2"
+	for _, c := range []struct {
+		environ []string
+		good    bool
+	}{{[]string{url}, false}, {[]string{url, "AX_ALERTS_WEBHOOK_SECRET=hunter2"}, false}, {[]string{url, "AX_ALERTS_WEBHOOK_SECRET=hunter2hunter2hunter2"}, true}} {
+		got, err := Load("", c.environ, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = got.Validate(ModeAll)
+		if (err == nil) != c.good || err != nil && strings.Contains(err.Error(), "hunter2") || strings.Contains(got.Redacted(), "hunter2") {
+			t.Errorf("%d settings: %v", len(c.environ), err)
+		}
+	}
+	for pages, want := range map[string]string{"": "http://127.0.0.1:8080", "https://ax.example.com/ax/": "https://ax.example.com/ax"} {
+		c := Default()
+		c.Alerts.PagesURL = pages
+		if got := c.PagesURL(); got != want {
+			t.Errorf("%q: %q, want %q", pages, got, want)
+		}
+	}
 }

@@ -43,6 +43,9 @@ func (c Config) generalChecks(mode Mode) []check {
 		{"admin_password", wrongPassword(string(c.AdminPassword))},
 		{"bootstrap_token", wrongToken(string(c.BootstrapToken))},
 		{"pprof_token", wrongPprofToken(string(c.PprofToken))},
+		{"alerts.webhook_url", wrongWebhook(string(c.Alerts.WebhookURL))},
+		{"alerts.webhook_secret", wrongWebhookSecret(c.Alerts)},
+		{"alerts.pages_url", wrongPagesURL(c.Alerts.PagesURL)},
 	}
 	for _, tag := range c.Worker.Tags {
 		checks = append(checks, check{"worker.tags", wrongTag(tag)})
@@ -172,6 +175,43 @@ func wrongPprofToken(text string) string {
 		return fmt.Sprintf("is shorter than %d characters, and whoever guesses it reads the process' memory; for example: openssl rand -hex 32, or leave it out for no profiler", pprofTokenLeast)
 	}
 	return wrongToken(text)
+}
+
+// webhookSecretLeast is the fewest bytes of a secret by which a receiver knows that a notice is from AX.
+const webhookSecretLeast = 16
+
+func wrongWebhookSecret(a Alerts) string {
+	if a.WebhookURL != "" && len(a.WebhookSecret) < webhookSecretLeast {
+		return fmt.Sprintf("wants at least %d characters beside alerts.webhook_url, since notices are signed with it; for example: openssl rand -hex 32", webhookSecretLeast)
+	}
+	return wrongToken(string(a.WebhookSecret))
+}
+
+func wrongWebhook(text string) string {
+	if text == "" {
+		return ""
+	}
+	return wrongHTTP(text)
+}
+
+func wrongPagesURL(text string) string {
+	if text == "" {
+		return ""
+	}
+	if wrong := wrongHTTP(text); wrong != "" {
+		return wrong
+	}
+	if strings.ContainsAny(text, "?#") {
+		return "wants no ? and no #: paths of pages are put behind it"
+	}
+	return ""
+}
+
+func wrongHTTP(text string) string {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "wants https://HOST/PATH or http://HOST/PATH"
+	}
+	return ""
 }
 
 // wrongWorkerName: the name is part of queue names, where ":" separates.

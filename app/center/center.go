@@ -18,6 +18,7 @@ import (
 	"github.com/axsched/ax/modules/broker"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/fleet"
+	"github.com/axsched/ax/modules/incident"
 	"github.com/axsched/ax/modules/instance"
 	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/kit/dbx"
@@ -117,7 +118,8 @@ type life struct {
 	nudger *nudger
 	// versions are shared by all roles of the process.
 	versions job.Versions
-	broker   *broker.Broker // nil without the role
+	broker   *broker.Broker   // nil without the role
+	keeper   *incident.Keeper // nil without the role broker
 	sched    *scheduler.Scheduler
 	fleet    *fleet.Watch
 	pools    []rolePool
@@ -177,6 +179,7 @@ func (s *site) live(ctx context.Context) error {
 	}
 	if len(l.pools) > 0 {
 		g.Go(func() error { return l.clock.follow(ctx, l.pools[0].Now) })
+		g.Go(func() error { return l.newLookout().Run(ctx) })
 	}
 	err = g.Wait()
 	s.down()
@@ -267,6 +270,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
 		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
+	l.keeper = l.newKeeper(c)
 	office := l.lease.Office(lease.Broker)
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
@@ -274,6 +278,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 			ctx = dbx.WithFence(ctx, office.Fence(c.db, epoch))
 			term, ctx := errgroup.WithContext(ctx)
 			term.Go(func() error { return l.broker.Term(ctx, epoch) })
+			term.Go(func() error { return l.keeper.Term(ctx) })
 			term.Go(func() error { return each(ctx, sweepEach, "dependency sweep", c.graph.Sweep) })
 			return term.Wait()
 		})
@@ -331,6 +336,7 @@ func each(ctx context.Context, every time.Duration, name string, round func(cont
 func (l *life) heard(changes []domain.Change) {
 	if l.broker != nil {
 		l.broker.Changed(changes)
+		l.keeper.Changed(changes)
 	}
 	for _, c := range changes {
 		switch in := c.Instance; {

@@ -14,6 +14,8 @@ import (
 	dagstore "github.com/axsched/ax/modules/dag/store"
 	"github.com/axsched/ax/modules/domain"
 	fleetstore "github.com/axsched/ax/modules/fleet/store"
+	"github.com/axsched/ax/modules/incident"
+	incidentstore "github.com/axsched/ax/modules/incident/store"
 	"github.com/axsched/ax/modules/instance"
 	instancestore "github.com/axsched/ax/modules/instance/store"
 	"github.com/axsched/ax/modules/job"
@@ -41,6 +43,7 @@ type core struct {
 	graph     *dag.Graph
 	workers   *fleetstore.Store
 	board     *boardstore.Store
+	incidents *incident.Reader
 }
 
 func (l *life) newCore(db *dbx.DB) *core {
@@ -56,6 +59,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: l.clock.now})
 	c.lifecycle.Deps = c.graph
+	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}
 	return c
 }
 

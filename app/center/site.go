@@ -31,14 +31,13 @@ type site struct {
 	closed http.Handler // answers for the pages while no life is up
 	began  time.Time
 
+	mu     sync.RWMutex
+	life   *life
+	pages  http.Handler
+	ready  bool // Options.Ready was called
 	poison poison
-
-	mu    sync.RWMutex
-	life  *life
-	pages http.Handler
-	ready bool      // Options.Ready was called
-	away  error     // why no life could begin; nil = none was refused since the last
-	said  time.Time // when the log last had that
+	away   error     // why no life could begin; nil = none was refused since the last
+	said   time.Time // when the log last had that
 }
 
 func newSite(o Options) *site {
@@ -176,6 +175,9 @@ func (l *life) database(ctx context.Context) error {
 		if err := p.Ping(ctx); err != nil {
 			return fmt.Errorf("over the connections of role %s: %w", p.role, err)
 		}
+		if err := p.Refused(); err != nil {
+			return fmt.Errorf("it answers and takes no writes: %w", err)
+		}
 	}
 	if err := l.lease.Fault(); err != nil {
 		return fmt.Errorf("it answers and takes no writes: %w", err)
@@ -226,7 +228,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 		return err
 	}
 	router, err := httpx.New(httpx.Options{Policy: c.policy, Identity: c.access, Sessions: c.sessions, Ledger: c.sessions, Denials: c.access,
-		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation(), Now: c.now})
+		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation(c), Now: c.now})
 	if err != nil {
 		return err
 	}
@@ -234,6 +236,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 		return err
 	}
 	g.Go(func() error { return c.access.Run(ctx) })
+	g.Go(func() error { return c.incidents.Run(ctx) })
 	g.Go(func() error { return c.graph.Run(ctx) })
 	s.up(l, router)
 	s.welcome(ctx, c, secret)
@@ -241,7 +244,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 }
 
 // navigation is every page with what it takes to see it.
-func navigation() []httpx.NavEntry {
+func navigation(c *core) []httpx.NavEntry {
 	return []httpx.NavEntry{
 		{Page: "dashboard", URL: "/", Action: domain.ActInstanceRead},
 		{Page: "jobs", URL: "/jobs", Action: domain.ActJobRead},
@@ -250,6 +253,7 @@ func navigation() []httpx.NavEntry {
 		{Page: "ledger", URL: "/ledger", Action: domain.ActJobRead},
 		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
+		{Page: "incidents", URL: "/incidents", Action: domain.ActInstanceRead, Count: c.incidents.OpenCount},
 		{Page: "audit", URL: "/audit", Action: domain.ActAuditRead},
 	}
 }

@@ -36,6 +36,9 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/instances/411052400640000001/kill", 200, `{"id":"411052400640000001","job":"demo/order_stat_daily","state":"running","label":"stopping"}`)
 	a.on("POST /api/v1/instances/411052400640000001/rerun", 201, `{"id":"411052400640000001","job":"demo/order_stat_daily","traceId":"05b45c4e-c000-4000-8000-00000000000a","run":2,"state":"running","label":"queued"}`)
 	a.on("GET /api/v1/workers", 200, `{"workers":[{"name":"w1","boot":4,"state":"available","host":"h1","ip":"10.0.0.1","version":"dev","types":["http","noop","shell"],"tags":[],"running":2,"seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
+	a.on("GET /api/v1/incidents", 200, `{"incidents":[
+{"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","project":"pay","open":true,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T03:00:03.500Z","count":3,"example":"411052400640000001","message":"exit code 3: no such file","resolvedAt":null,"recovery":"","noticedAt":"2026-02-03T02:00:05Z"},
+{"id":"411052400640000020","kind":"worker_lost","subject":"worker-07","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"It has gone silent. Its host: h1.","resolvedAt":"2026-02-03T02:01:00Z","recovery":"back","noticedAt":null}],"cursor":""}`)
 	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","job":"hello","traceId":"05b45c4e-c000-4000-8000-000000000007","bizDate":"2026-02-03","state":"running","label":"queued","note":"The job is paused; this start by hand runs all the same."}`)
 	a.on("POST /api/v1/jobs/demo%2Forder_stat_daily/pause", 200, `{"id":"1","name":"demo/order_stat_daily","enabled":false}`)
 	a.on("POST /api/v1/jobs/hello/resume", 200, `{"id":"4","name":"hello","enabled":true}`)
@@ -56,7 +59,7 @@ func TestGolden(t *testing.T) {
 	for name, args := range map[string][]string{
 		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id},
 		"instance-by-trace": {"instance", trace}, "why": {"why", id}, "logs": {"logs", id}, "logs-timestamps": {"logs", id, "--timestamps"},
-		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "trigger": {"trigger", "hello"},
+		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "incidents": {"incidents", "--open"}, "trigger": {"trigger", "hello"},
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
 		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
 		"ledger-fires": {"ledger", "--job", "hello", "--fires", "missed", "--from", "2026-02-03", "--to", "2026-02-04"}, "orphans": {"orphans"},

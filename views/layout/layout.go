@@ -67,6 +67,7 @@ func navGroups() []navGroup {
 			{page: "ledger", url: "/ledger", icon: "checklist"},
 			{page: "dag", url: "/dag", icon: "sitemap"},
 			{page: "workers", url: "/workers", icon: "server-2"},
+			{page: "incidents", url: "/incidents", icon: "alert-triangle"},
 		}},
 		{title: "nav.govern", items: []navLink{{page: "audit", url: "/audit", icon: "history"}}},
 	}

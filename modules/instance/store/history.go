@@ -43,10 +43,14 @@ func (s *Store) Events(ctx context.Context, instance domain.ID) ([]domain.Event,
 	err := s.db.Scan(ctx, &rows, "SELECT * FROM event WHERE instance_id = ? ORDER BY id LIMIT 500", instance)
 	out := make([]domain.Event, len(rows))
 	for i, r := range rows {
-		out[i] = domain.Event{ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), InstanceID: domain.ID(r.InstanceID), RunID: domain.ID(r.RunID),
-			AttemptID: domain.ID(r.AttemptID), Move: domain.MoveName(r.Move), From: r.FromStatus, To: r.ToStatus, Actor: r.Actor, Note: r.Note, At: domain.FromMillis(r.At)}
+		out[i] = r.event()
 	}
 	return out, err
+}
+
+func (r eventRow) event() domain.Event {
+	return domain.Event{ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), InstanceID: domain.ID(r.InstanceID), RunID: domain.ID(r.RunID),
+		AttemptID: domain.ID(r.AttemptID), Move: domain.MoveName(r.Move), From: r.FromStatus, To: r.ToStatus, Actor: r.Actor, Note: r.Note, At: domain.FromMillis(r.At)}
 }
 
 type runRow struct {

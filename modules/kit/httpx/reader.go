@@ -97,9 +97,15 @@ func Shell(c echo.Context) layout.Shell {
 		s.Nav = []layout.NavItem{}
 	}
 	for _, n := range o.Nav {
-		if !Visible(ctx, n.Action).Empty() {
-			s.Nav = append(s.Nav, layout.NavItem{Page: n.Page, URL: n.URL})
+		seen := Visible(ctx, n.Action)
+		if seen.Empty() {
+			continue
 		}
+		item := layout.NavItem{Page: n.Page, URL: n.URL}
+		if n.Count != nil {
+			item.Count = n.Count(seen)
+		}
+		s.Nav = append(s.Nav, item)
 	}
 	if o.Degraded != nil {
 		s.Degraded = o.Degraded(ctx)

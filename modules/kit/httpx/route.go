@@ -74,6 +74,9 @@ type NavEntry struct {
 	Page   string
 	URL    string
 	Action domain.Action
+	// Count is how many things wait there in the projects in which the caller may do the
+	// action; it must ask no store. nil: none are counted.
+	Count func(seen domain.ProjectSet) int64
 }
 
 // Router is the table of routes and the rules round them. It is an http.Handler.

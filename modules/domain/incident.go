@@ -1,0 +1,61 @@
+package domain
+
+import "time"
+
+// IncidentKind says what sort of thing is wrong.
+type IncidentKind string
+
+// The kinds, each with what its subject is.
+const (
+	IncidentJobFailed   IncidentKind = "job_failed"      // a job: an instance failed finally
+	IncidentOrphan      IncidentKind = "orphan"          // a job: its worker is lost and a person must decide
+	IncidentWorkerLost  IncidentKind = "worker_lost"     // a worker
+	IncidentClock       IncidentKind = "clock"           // a process or a worker whose clock is off
+	IncidentNotTaken    IncidentKind = "fires_not_taken" // the schedule: due fires that nobody takes
+	IncidentFiresLocked IncidentKind = "fires_locked"    // the schedule: due fires that somebody holds locked
+	IncidentNoTarget    IncidentKind = "no_target"       // a job: no worker would run it
+	IncidentQueueLimit  IncidentKind = "queue_limit"     // a job: ready for longer than the limit of the queue
+)
+
+// IncidentKinds lists the kinds in the order in which pages offer them.
+var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentNotTaken, IncidentFiresLocked,
+	IncidentNoTarget, IncidentQueueLimit}
+
+// Recovery says why an incident is over.
+type Recovery string
+
+// The recoveries.
+const (
+	RecoveredSuccess Recovery = "success" // the job succeeded
+	RecoveredSettled Recovery = "settled" // no instance is an orphan any more
+	RecoveredBack    Recovery = "back"    // the worker is back
+	RecoveredRight   Recovery = "right"   // the clock is right, or its process has ended
+	RecoveredTaken   Recovery = "taken"   // fires are taken again
+	RecoveredMoved   Recovery = "moved"   // what waited has gone on
+	RecoveredDeleted Recovery = "deleted" // the job was deleted
+	RecoveredAged    Recovery = "aged"    // a worker that did not come back for a week
+)
+
+// Incident is one thing that is wrong, or was: a kind and a subject. While it is open
+// a repetition raises Count and makes no second one.
+type Incident struct {
+	ID        ID
+	ProjectID ID // EveryProject: it is about the system
+	Kind      IncidentKind
+	Subject   string // with Kind its identity: the id of a job, the name of a worker or a process; "" = the schedule
+	Name      string // the subject for people: [project/]job, the name of a worker or a process; "" = the schedule
+	OpenedAt  time.Time
+	LastAt    time.Time // when it was last seen
+	Count     int64     // how often it happened; 1 for what lasts
+	Example   ID        // the instance that showed it last; 0 = none
+	// Detail is an entry of the catalog with its placeholders in pairs; empty: none.
+	Detail []string
+	// Message is what a task or the history said last, as it was said.
+	Message    string
+	ResolvedAt time.Time // zero: open
+	Recovery   Recovery  // "" while open
+	NoticedAt  time.Time // when a notice of it was last written; zero: none was
+}
+
+// Open reports whether it is not over.
+func (i Incident) Open() bool { return i.ResolvedAt.IsZero() }

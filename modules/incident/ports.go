@@ -1,0 +1,58 @@
+package incident
+
+import (
+	"context"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// History reads the moves of instances that are not ordinary ones.
+type History interface {
+	// EventsAfter reads them in the order of their ids.
+	EventsAfter(ctx context.Context, after domain.ID, limit int) ([]domain.Event, error)
+}
+
+// Instances reads instances as they stand.
+type Instances interface {
+	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
+	// Latest reads the newest instances of a job.
+	Latest(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error)
+	// Ready reads what waits for a target in a lane, the longest waiting first.
+	Ready(ctx context.Context, lane domain.Lane, limit int) ([]domain.Instance, error)
+}
+
+// Jobs reads definitions.
+type Jobs interface {
+	Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error)
+	// NamesOf reads names, of deleted jobs too.
+	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
+	// Deleted tells which of the jobs are there no more.
+	Deleted(ctx context.Context, jobs []domain.ID) ([]domain.ID, error)
+}
+
+// Workers lists the workers as they were last seen, lost ones too.
+type Workers interface {
+	List(ctx context.Context) ([]domain.Worker, error)
+}
+
+// Triggers reads the schedule.
+type Triggers interface {
+	// Untaken counts the triggers that were due before an instant and have not moved
+	// since, up to most, and gives the time of the one due first.
+	Untaken(ctx context.Context, before time.Time, most int) (n int, first time.Time, err error)
+}
+
+// Projects names the projects.
+type Projects interface {
+	Names(ctx context.Context) (map[domain.ID]string, error)
+}
+
+// Clock is how this process' scheduler stands.
+type Clock interface {
+	// Skew is what to add to this process' clock to get the database's, and whether
+	// that keeps it from taking fires.
+	Skew() (time.Duration, bool)
+	// LockedLong counts due fires that were found locked for too long; it never falls.
+	LockedLong() int64
+}

@@ -1,0 +1,51 @@
+package incident
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/i18n"
+)
+
+// Title says in the reader's language what sort of thing is wrong.
+func Title(ctx context.Context, kind domain.IncidentKind) string {
+	return i18n.T(ctx, "incident.kind."+string(kind))
+}
+
+// Said is what was said of the incident last: in the reader's language where AX says
+// it, else as a task or the history said it.
+func Said(ctx context.Context, i domain.Incident) string {
+	if len(i.Detail) == 0 {
+		return i.Message
+	}
+	args := make([]any, len(i.Detail)-1)
+	for n, a := range i.Detail[1:] {
+		args[n] = a
+		if number, err := strconv.ParseInt(a, 10, 64); err == nil && n%2 == 1 && i.Detail[n] == "n" {
+			args[n] = number
+		}
+	}
+	return i18n.T(ctx, i.Detail[0], args...)
+}
+
+// Subject is what the incident is about, for people.
+func Subject(ctx context.Context, i domain.Incident) string {
+	switch {
+	case i.Name != "":
+		return i.Name
+	case i.Kind == domain.IncidentNoTarget:
+		return i18n.T(ctx, "incident.workers")
+	}
+	return i18n.T(ctx, "incident.schedule")
+}
+
+// Over says why the incident is over; "" while it is open.
+func Over(ctx context.Context, i domain.Incident) string {
+	if i.Open() {
+		return ""
+	}
+	return i18n.T(ctx, "incident.over."+string(i.Recovery))
+}
+
+func count(n int) string { return strconv.Itoa(n) }

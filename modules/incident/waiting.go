@@ -1,0 +1,186 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/incident/store"
+)
+
+const (
+	// waitingMost is how many of those that wait longest a look goes through in each lane.
+	waitingMost = 200
+	// settle is how long an instance may be ready before somebody asks who would run it:
+	// workers come and go.
+	settle = time.Minute
+)
+
+// lookAtWaiting opens and ends what is wrong with what waits for a target: no worker
+// would run it, or it waits for longer than the limit.
+func (k *Keeper) lookAtWaiting(ctx context.Context, now time.Time) error {
+	workers, err := k.Workers.List(ctx)
+	if err != nil {
+		return err
+	}
+	var waiting []domain.Instance
+	for _, lane := range domain.Lanes {
+		ins, err := k.Instances.Ready(ctx, lane, waitingMost)
+		if err != nil {
+			return err
+		}
+		waiting = append(waiting, ins...)
+	}
+	found, err := k.stuck(ctx, waiting, workers, now)
+	if err != nil {
+		return err
+	}
+	if err := k.Store.Raise(ctx, found); err != nil {
+		return err
+	}
+	return errors.Join(k.endWaiting(ctx, domain.IncidentNoTarget, workers, now), k.endWaiting(ctx, domain.IncidentQueueLimit, workers, now))
+}
+
+// stuck is what is wrong with those that wait, one occurrence for each kind and job.
+// With no worker alive at all there is one for the system instead of one for each job.
+func (k *Keeper) stuck(ctx context.Context, waiting []domain.Instance, workers []domain.Worker, now time.Time) ([]store.Occurrence, error) {
+	overdue := map[domain.ID]domain.Instance{} // by job, the longest waiting
+	alive := slices.ContainsFunc(workers, living)
+	var out []store.Occurrence
+	for _, in := range waiting {
+		if now.Sub(in.ReadyAt) <= settle {
+			continue
+		}
+		if first, ok := overdue[in.JobID]; !ok || in.ReadyAt.Before(first.ReadyAt) {
+			overdue[in.JobID] = in
+		}
+	}
+	names, err := k.namesOf(ctx, overdue)
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range slices.Sorted(maps.Keys(overdue)) {
+		in := overdue[job]
+		refused, err := k.refused(ctx, in, workers)
+		if err != nil {
+			return nil, err
+		}
+		about := store.Occurrence{ProjectID: in.ProjectID, Subject: in.JobID.String(), Name: nameOf(in, names), At: now, Lasts: true, Example: in.ID}
+		if len(refused) > 0 && alive {
+			no := about
+			no.Kind, no.Detail = domain.IncidentNoTarget, refused
+			out = append(out, no)
+		}
+		if now.Sub(in.ReadyAt) > k.QueueLimit {
+			about.Kind, about.Detail = domain.IncidentQueueLimit, []string{"incident.said.waits", "at", stamp(in.ReadyAt)}
+			out = append(out, about)
+		}
+	}
+	if len(overdue) > 0 && !alive {
+		out = append(out, store.Occurrence{Kind: domain.IncidentNoTarget, At: now, Lasts: true, Detail: []string{"incident.said.no_worker"}})
+	}
+	return out, nil
+}
+
+// stamp is a moment in a detail.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+func living(w domain.Worker) bool { return w.State != domain.WorkerGone && w.LostAt.IsZero() }
+
+// refused says why no worker would run the instance; empty: one would. A definition
+// that can't be read is no reason: the broker says so itself.
+func (k *Keeper) refused(ctx context.Context, in domain.Instance, workers []domain.Worker) ([]string, error) {
+	spec, err := k.Jobs.Spec(ctx, in.JobID, in.Version)
+	switch {
+	case domain.Is(err, domain.NotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return refusal(spec, in.Lane, workers), nil
+}
+
+// refusal is why none of the workers would run a job in the lane; empty: one would, or
+// will when it has room.
+func refusal(spec domain.JobSpec, lane domain.Lane, workers []domain.Worker) []string {
+	left := slices.DeleteFunc(slices.Clone(workers), func(w domain.Worker) bool { return !living(w) })
+	if len(left) == 0 {
+		return []string{"incident.said.no_worker"}
+	}
+	for _, step := range []struct {
+		fits func(domain.Worker) bool
+		why  []string
+	}{
+		{func(w domain.Worker) bool { return slices.Contains(w.Types, spec.Exec.Type) }, []string{"incident.said.no_type", "type", spec.Exec.Type}},
+		{func(w domain.Worker) bool { return !lacks(w, spec.Tags) }, []string{"incident.said.no_tags", "tags", strings.Join(spec.Tags, ", ")}},
+		{func(w domain.Worker) bool { return w.Lanes[lane] > 0 }, []string{"incident.said.no_lane", "lane", string(lane)}},
+		{func(w domain.Worker) bool { return w.State == domain.WorkerAvailable && !w.Drain }, []string{"incident.said.draining"}},
+		{func(w domain.Worker) bool { return w.Skew.Abs() <= maxSkew }, []string{"incident.said.clocks"}},
+	} {
+		next := slices.DeleteFunc(slices.Clone(left), func(w domain.Worker) bool { return !step.fits(w) })
+		if len(next) == 0 {
+			return append(step.why, "workers", nameSome(left))
+		}
+		left = next
+	}
+	return nil
+}
+
+func lacks(w domain.Worker, tags []string) bool {
+	return slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(w.Tags, t) })
+}
+
+// nameSome names workers, the first few of them.
+func nameSome(ws []domain.Worker) string {
+	var names []string
+	for _, w := range ws[:min(len(ws), 3)] {
+		names = append(names, w.Name)
+	}
+	if len(ws) > 3 {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+const endMost = 50
+
+// endWaiting ends incidents of a kind whose example does not wait like that any more,
+// some at a time: those seen longest ago, which the look just now did not raise.
+func (k *Keeper) endWaiting(ctx context.Context, kind domain.IncidentKind, workers []domain.Worker, now time.Time) error {
+	open, err := k.Store.Open(ctx, kind, 0, openLimit)
+	if err != nil {
+		return err
+	}
+	open = slices.DeleteFunc(open, func(i domain.Incident) bool { return !i.LastAt.Before(now) })
+	slices.SortFunc(open, func(a, b domain.Incident) int { return a.LastAt.Compare(b.LastAt) })
+	open = open[:min(len(open), endMost)]
+	ids := make([]domain.ID, len(open))
+	for i, o := range open {
+		ids[i] = o.Example
+	}
+	ins, err := k.Instances.ByIDs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var over []domain.ID
+	for _, o := range open {
+		in := ins[o.Example]
+		still := in.Label == domain.Queued && now.Sub(in.ReadyAt) > k.QueueLimit
+		if kind == domain.IncidentNoTarget {
+			refused, err := k.refused(ctx, in, workers)
+			if err != nil {
+				return err
+			}
+			still = in.Label == domain.Queued && len(refused) > 0 && o.Subject != ""
+		}
+		if !still {
+			over = append(over, o.ID)
+		}
+	}
+	_, err = k.Store.Resolve(ctx, over, now, domain.RecoveredMoved)
+	return err
+}
