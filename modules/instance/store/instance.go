@@ -162,14 +162,20 @@ func (s *Store) save(ctx context.Context, ins []Moved[domain.Instance], cols []s
 // Ready pages the instances of a lane that wait for a target, live work before
 // backfill, oldest first, strictly after the one given (zero: from the first).
 func (s *Store) Ready(ctx context.Context, lane domain.Lane, after domain.Instance, limit int) ([]domain.Instance, error) {
+	const order = " ORDER BY queue_rank, ready_at, id LIMIT ?"
 	base := QueueRank(domain.Instance{Lane: lane})
-	query, args := "SELECT "+columns+" FROM instance WHERE queue_rank >= ? AND queue_rank < ?", []any{base, base + rankWidth}
-	if after.ID != 0 {
-		rank, at := QueueRank(after), domain.Millis(after.ReadyAt)
-		query += " AND queue_rank >= ? AND (queue_rank > ? OR ready_at > ? OR (ready_at = ? AND id > ?))"
-		args = append(args, rank, rank, at, at, after.ID)
+	if after.ID == 0 {
+		return s.read(ctx, "SELECT "+columns+" FROM instance WHERE queue_rank >= ? AND queue_rank < ?"+order, base, base+rankWidth, limit)
 	}
-	return s.read(ctx, query+" ORDER BY queue_rank, ready_at, id LIMIT ?", append(args, limit)...)
+	// The rest of the rank, and then the ranks behind it: in one question the index would
+	// be walked through from the rank's first.
+	rank, at := QueueRank(after), domain.Millis(after.ReadyAt)
+	page, err := s.read(ctx, "SELECT "+columns+" FROM instance WHERE queue_rank = ? AND ready_at >= ? AND (ready_at > ? OR id > ?)"+order, rank, at, at, after.ID, limit)
+	if err != nil || len(page) == limit {
+		return page, err
+	}
+	more, err := s.read(ctx, "SELECT "+columns+" FROM instance WHERE queue_rank > ? AND queue_rank < ?"+order, rank, base+rankWidth, limit-len(page))
+	return append(page, more...), err
 }
 
 // Unfinished reads the instances of one state, running or retrying, that have begun or
