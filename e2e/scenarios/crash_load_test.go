@@ -27,8 +27,10 @@ const endLimit = 60 * time.Second
 
 func beginLoad(d *drill) *crashLoad {
 	l := &crashLoad{d: d, stop: make(chan struct{})}
-	for _, name := range []string{centerB, centerA} {
-		l.clients = append(l.clients, d.s.Client(d.t, d.p[name]))
+	for _, name := range []string{webA, centerB, centerA} {
+		if p := d.p[name]; p != nil {
+			l.clients = append(l.clients, d.s.Client(d.t, p))
+		}
 	}
 	l.apply(true)
 	l.from = time.Now().Add(time.Second).Truncate(time.Second)
@@ -187,21 +189,38 @@ func (l *crashLoad) rows() {
 	}
 }
 
+// told is what AX says of a run whose task notes itself.
+type told struct {
+	job  string
+	lost int // attempts that were lost with their worker: each may have run
+}
+
+// told is by trace what succeeded.
+func (l *crashLoad) told() map[string]told {
+	all := map[string]told{}
+	const query = "SELECT CONCAT_WS(' ', trace_id, job_name, (SELECT COUNT(*) FROM attempt a WHERE a.instance_id = i.id AND a.outcome = 'worker_lost')) " +
+		"FROM instance i WHERE state = 'success' AND job_name IN ('steady', 'solo', 'flaky', 'down')"
+	for line := range strings.Lines(l.d.db.lines(query)) {
+		var trace string
+		var one told
+		if _, err := fmt.Sscan(line, &trace, &one.job, &one.lost); err != nil {
+			l.d.t.Fatalf("%q: %v", line, err)
+		}
+		all[trace] = one
+	}
+	return all
+}
+
 // diary holds what the tasks wrote against what AX says of them.
 func (l *crashLoad) diary(again bool) {
-	t := l.d.t
-	said := map[string]string{} // trace → job, of what succeeded and notes itself
-	for line := range strings.Lines(l.d.db.lines("SELECT CONCAT_WS(' ', trace_id, job_name) FROM instance WHERE state = 'success' AND job_name IN ('steady', 'solo', 'flaky', 'down')")) {
-		trace, job, _ := strings.Cut(strings.TrimSpace(line), " ")
-		said[trace] = job
-	}
+	t, said := l.d.t, l.told()
 	starts, ends := map[string]int{}, map[string]int{}
 	var before []setup.Life
 	for _, life := range l.d.diary.Lives() {
 		if starts[life.Trace]++; life.Ended {
 			ends[life.Trace]++
 		}
-		if said[life.Trace] == "" {
+		if said[life.Trace].job == "" {
 			t.Errorf("a task ran of which AX knows no success: %+v", life)
 		}
 		if life.Job != "steady" && life.Job != "solo" {
@@ -214,16 +233,19 @@ func (l *crashLoad) diary(again bool) {
 		}
 		before = append(before, life)
 	}
-	for trace, job := range said {
+	for trace, one := range said {
 		want := 1
-		if job == "flaky" {
+		if one.job == "flaky" {
 			want = 2
 		}
 		if ends[trace] == 0 || starts[trace] < want {
-			t.Errorf("AX says that %s of %s succeeded, the task noted %d starts and %d ends", job, trace, starts[trace], ends[trace])
+			t.Errorf("AX says that %s of %s succeeded, the task noted %d starts and %d ends", one.job, trace, starts[trace], ends[trace])
 		}
-		if !again && (ends[trace] > 1 || starts[trace] > want) {
-			t.Errorf("%s of %s ran %d times to %d ends, and no worker was lost", job, trace, starts[trace], ends[trace])
+		if starts[trace] > want+one.lost || ends[trace] > 1+one.lost {
+			t.Errorf("%s of %s ran %d times to %d ends, with %d attempts lost", one.job, trace, starts[trace], ends[trace], one.lost)
+		}
+		if one.lost > 0 && !again {
+			t.Errorf("%d attempts of %s count as lost, and no worker was", one.lost, one.job)
 		}
 	}
 }

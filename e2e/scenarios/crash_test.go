@@ -12,12 +12,16 @@ import (
 	"github.com/axsched/ax/e2e/setup"
 )
 
-// The processes of a row. The first center is the active broker, since it was alone.
+// The processes of a row. The first center is the active broker, since it was alone; in some rows its roles are
+// processes of their own.
 const (
-	centerA = "center-a"
-	centerB = "center-b"
-	workerA = "worker-a"
-	workerB = "worker-b"
+	centerA    = "center-a"
+	webA       = "web-a"
+	schedulerA = "scheduler-a"
+	brokerA    = "broker-a"
+	centerB    = "center-b"
+	workerA    = "worker-a"
+	workerB    = "worker-b"
 )
 
 // crashRow is one crash point, the process that ends there, and what it takes to get it there.
@@ -95,6 +99,19 @@ func crashRows() []crashRow {
 	for i := range rows {
 		rows[i].again = rows[i].again || rows[i].on == workerA
 	}
+	return append(rows, roleRows()...)
+}
+
+// roleRows are the moments at which a role that is a process of its own has another way than a whole center: what it
+// commits, others hear of by Redis or by looking.
+func roleRows() []crashRow {
+	rows := []crashRow{{point: "commit.heard", on: webA}, {point: "commit.heard", on: schedulerA}, {point: "commit.heard", on: brokerA}}
+	for _, point := range []string{"take.won", "take.inserted", "take.committed"} {
+		rows = append(rows, crashRow{point: point, on: schedulerA, whole: true})
+	}
+	for _, point := range []string{"dispatch.committed", "grant.committed", "report.received", "report.applied", "release.committed", "cancel.committed"} {
+		rows = append(rows, crashRow{point: point, on: brokerA, whole: true})
+	}
 	return rows
 }
 
@@ -114,6 +131,9 @@ func TestEveryCrashPoint(t *testing.T) {
 				continue
 			}
 			name := r.point + "_" + fmt.Sprint(nth)
+			if r.alone() {
+				name = r.on + "_" + name
+			}
 			if r.action != "" {
 				name += "_" + r.action
 			}
@@ -124,6 +144,9 @@ func TestEveryCrashPoint(t *testing.T) {
 		}
 	}
 }
+
+// alone reports whether the roles of the first center are processes of their own.
+func (r crashRow) alone() bool { return r.on == webA || r.on == schedulerA || r.on == brokerA }
 
 // drill is one row under way.
 type drill struct {
@@ -145,7 +168,7 @@ func (r crashRow) walk(t *testing.T, s *setup.Site, nth int) {
 	if r.action != "" {
 		order += ":" + r.action
 	}
-	d.start(r.on, order+":"+d.done)
+	d.start(r, order+":"+d.done)
 	d.db = tables(t, s.Database)
 	l := beginLoad(d)
 	if r.provoke != nil {
@@ -177,19 +200,19 @@ func (d *drill) reached() bool {
 }
 
 // start starts two centers and two workers; the one named gets the order.
-func (d *drill) start(victim, order string) {
-	for _, name := range []string{centerA, centerB, workerA, workerB} {
-		o := setup.Opts{Name: name}
-		if name == victim {
+func (d *drill) start(r crashRow, order string) {
+	first := []string{centerA}
+	if r.alone() {
+		first = []string{brokerA, schedulerA, webA}
+	}
+	kinds := map[string]func(setup.T, setup.Opts) *setup.Process{centerA: d.s.Center, centerB: d.s.Center, brokerA: d.s.Broker,
+		schedulerA: d.s.Scheduler, webA: d.s.Web, workerA: d.s.Worker, workerB: d.s.Worker}
+	for _, name := range append(first, centerB, workerA, workerB) {
+		o := setup.Opts{Name: name, Env: []string{"AX_WORKER_TAGS=" + name}}
+		if name == r.on {
 			o.Env = append(o.Env, order)
 		}
-		switch name {
-		case centerA, centerB:
-			d.p[name] = d.s.Center(d.t, o)
-		default:
-			o.Env = append(o.Env, "AX_WORKER_TAGS="+name)
-			d.p[name] = d.s.Worker(d.t, o)
-		}
+		d.p[name] = kinds[name](d.t, o)
 	}
 }
 
@@ -220,4 +243,28 @@ func (d *drill) bringBack(r crashRow, nth int) {
 func (d *drill) busy() {
 	c := d.s.Client(d.t, d.p[centerA])
 	c.Await(c.Trigger("slow").ID, "running/executing")
+}
+
+// A worker is frozen between its journal and the start of a task that must be late rather than twice, until the task
+// runs elsewhere. Thawed, it starts nothing. It takes over a minute, which is what that promise costs: -ax.long.
+func TestAFrozenWorkerStartsNothingThatWasGivenAway(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		t.Skip("takes over a minute: -ax.long")
+	}
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		c, diary := s.Client(t, s.Center(t, setup.Opts{})), s.Diary(t)
+		frozen := filepath.Join(s.Dir(), "reached")
+		first := s.Worker(t, setup.Opts{Name: workerA, Env: []string{crash.Variable + "=worker.started:freeze:" + frozen}})
+		c.Apply(shellJob("late", diary.Beating("late", 150), "timeout: 120", "on_worker_lost: wait"))
+		in := c.Trigger("late")
+		setup.Until(t, reachLimit, "the worker is frozen", func() bool { _, err := os.Stat(frozen); return err == nil }, func() string { return first.Tail(10) })
+		s.Worker(t, setup.Opts{Name: workerB})
+		setup.Until(t, 2*time.Minute, "it runs elsewhere", func() bool { return len(diary.Lives()) == 1 }, func() string { return c.Instance(in.ID).String() })
+		first.Thaw()
+		c.Await(in.ID, "success")
+		if lives := diary.Lives(); len(lives) != 1 {
+			t.Errorf("the thawed worker started it too: %+v", lives)
+		}
+	})
 }
