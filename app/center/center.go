@@ -350,6 +350,14 @@ func (l *life) heard(changes []domain.Change) {
 	}
 }
 
+// unsure hands what may have been committed to this process' own broker; others find
+// it in the rows.
+func (l *life) unsure(ids []domain.ID) {
+	if l.broker != nil {
+		l.broker.Unsure(ids)
+	}
+}
+
 // nudged hears hints of other processes, and of this one.
 func (l *life) nudged(n protocol.Nudge) {
 	if !slices.Contains(nudges, n) {

@@ -48,6 +48,7 @@ type Broker struct {
 	wheel   *wheel.Wheel[domain.ID]
 	figures figures
 	desk    *desk
+	unsure  unsure
 
 	// Of the assigning loop alone.
 	chance     *rand.Rand
@@ -140,6 +141,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 		q.clear()
 	}
 	b.desk.clear()
+	b.unsure.take()
 	b.active.Store(true)
 	defer b.active.Store(false)
 	crash.At("takeover.raised")

@@ -286,6 +286,11 @@ func (w *world) page(after domain.ID, limit int, want func(domain.Instance) bool
 // Forget has nothing to forget: every answer is read.
 func (w *world) Forget() {}
 
+// Standing reads rows.
+func (w *world) Standing(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
+	return w.ByIDs(ctx, ids)
+}
+
 // ByIDs reads rows.
 func (w *world) ByIDs(_ context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
 	w.mu.Lock()

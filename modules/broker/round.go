@@ -19,6 +19,9 @@ const (
 
 // round assigns what is ready, lane by lane, until a lane's targets are full.
 func (b *Broker) round(ctx context.Context) error {
+	if err := b.makeSure(ctx); err != nil {
+		return err
+	}
 	if b.Mono().Before(b.mute) {
 		return nil
 	}

@@ -30,6 +30,7 @@ type world struct {
 	bad      map[domain.ID]error          // job → its definition cannot be read
 	poison   domain.ID                    // attempt whose claim the database rejects
 	unheard  bool                         // moves are another process': the broker does not hear of them
+	mute     bool                         // the answer to the next commit is lost
 
 	sent    []sending
 	sendErr error
@@ -275,6 +276,15 @@ func (w *world) commit(ids []domain.ID, decide func(in domain.Instance) (domain.
 		w.ins[id] = next
 	}
 	w.mu.Unlock()
+	if w.mute && len(changes) > 0 {
+		w.mute = false
+		ids := make([]domain.ID, len(changes))
+		for i, c := range changes {
+			ids[i] = c.Instance.ID
+		}
+		w.b.Unsure(ids)
+		return errDatabase
+	}
 	if !w.unheard {
 		w.b.Changed(changes)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/axsched/ax/modules/instance/store"
 )
 
-// Lifecycle has the use cases. All fields must be set.
+// Lifecycle has the use cases. All fields but Unsure must be set.
 type Lifecycle struct {
 	Store    *store.Store
 	IDs      *domain.IDs
@@ -19,6 +19,9 @@ type Lifecycle struct {
 	Deps     Deps
 	Tally    Tally
 	Listener Listener
+	// Unsure hears of instances of which it is not known whether they moved: the answer
+	// to the commit was lost. Like the listener it must not block.
+	Unsure func(ids []domain.ID)
 
 	memo memo
 }
@@ -126,8 +129,30 @@ func (l *Lifecycle) record(ctx context.Context, changes []domain.Change) error {
 		return nil
 	}
 	l.Store.AfterCommit(ctx, func() { l.Listener.Changed(changes) })
+	if l.Unsure != nil {
+		l.Store.IfUnsure(ctx, func() { l.Unsure(idsOf(changes)) })
+	}
 	// Its few rows are those that every transaction raises.
 	return l.Store.BeforeCommit(ctx, func(ctx context.Context) error { return l.Tally.Record(ctx, changes) })
+}
+
+func idsOf(changes []domain.Change) []domain.ID {
+	ids := make([]domain.ID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.Instance.ID
+	}
+	return ids
+}
+
+// Standing reads instances as they stand when nobody is writing them: it waits for
+// whoever is, at most as long as for any lock.
+func (l *Lifecycle) Standing(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
+	var out map[domain.ID]domain.Instance
+	err := l.Store.Tx(ctx, func(ctx context.Context) (err error) {
+		out, err = l.Store.Lock(ctx, ids)
+		return err
+	})
+	return out, err
 }
 
 // change locks the instances, calls decide for each that is there, in id order,

@@ -26,7 +26,7 @@ type Deed int
 // The deeds.
 const (
 	Pass       Deed = iota
-	Hold            // it does not reach the server until the wire is cut, or Release
+	Hold            // it does not reach the server until Release, nor does the connection's end: as where a network swallows
 	LoseAnswer      // the server carries it out, and the connection breaks instead of the answer
 )
 

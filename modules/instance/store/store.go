@@ -198,3 +198,6 @@ func sortedIDs(ids []domain.ID) []domain.ID {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// IfUnsure calls f when it is not known whether the transaction in ctx was committed.
+func (s *Store) IfUnsure(ctx context.Context, f func()) { s.db.IfUnsure(ctx, f) }

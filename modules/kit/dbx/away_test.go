@@ -2,6 +2,7 @@ package dbx_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/axsched/ax/e2e/setup/wire"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/dbx"
@@ -141,6 +143,53 @@ func TestAFullDatabaseIsTold(t *testing.T) {
 		}
 		if _, err := db.Exec(t.Context(), "DELETE FROM thing"); err != nil {
 			t.Errorf("room cannot be made: %v", err)
+		}
+	})
+}
+
+// Whoever must know learns that a commit may have happened, and only then.
+func TestALostAnswerToACommitIsToldAsSuch(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		w, url := wire.Through(t, dbtest.MariaDB(t))
+		db := open(t, url, dbx.Options{Pool: 1})
+		tell := func(id int64, name string, fails error) (after, unsure bool, err error) {
+			err = db.Tx(t.Context(), func(ctx context.Context) error {
+				db.AfterCommit(ctx, func() { after = true })
+				db.IfUnsure(ctx, func() { unsure = true })
+				return errors.Join(db.Insert(ctx, &thing{ID: id, Name: name}), fails)
+			})
+			return after, unsure, err
+		}
+		if after, unsure, err := tell(1, "a", nil); err != nil || !after || unsure {
+			t.Errorf("committed: after %v, unsure %v, %v", after, unsure, err)
+		}
+		if after, unsure, err := tell(2, "b", errWanted); !errors.Is(err, errWanted) || after || unsure {
+			t.Errorf("refused by its own: after %v, unsure %v, %v", after, unsure, err)
+		}
+		if after, unsure, err := tell(3, "a", nil); !domain.Is(err, domain.Exists) || after || unsure {
+			t.Errorf("refused by the server: after %v, unsure %v, %v", after, unsure, err)
+		}
+		w.Judge(func(sql string) wire.Deed {
+			if sql == "COMMIT" {
+				return wire.LoseAnswer
+			}
+			return wire.Pass
+		})
+		if after, unsure, err := tell(4, "d", nil); !domain.Is(err, domain.Unavailable) || after || !unsure {
+			t.Errorf("the answer was lost: after %v, unsure %v, %v", after, unsure, err)
+		}
+		w.Judge(func(sql string) wire.Deed {
+			if strings.HasPrefix(sql, "INSERT") {
+				return wire.LoseAnswer
+			}
+			return wire.Pass
+		})
+		if after, unsure, err := tell(5, "e", nil); !domain.Is(err, domain.Unavailable) || after || unsure {
+			t.Errorf("broken before the commit: after %v, unsure %v, %v", after, unsure, err)
+		}
+		w.Judge(nil)
+		if got := things(t, db); !strings.Contains(got, "d") || strings.Contains(got, "e") {
+			t.Errorf("there is %s", got)
 		}
 	})
 }

@@ -135,6 +135,8 @@ type txState struct {
 	g      *gorm.DB
 	before []func(ctx context.Context) error
 	after  []func()
+	unsure []func()
+	whole  bool // all was done, and the commit is asked for
 }
 
 // Q is the handle for statements: the transaction in ctx if there is one, else
@@ -181,7 +183,7 @@ func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) err
 	err := db.locked(func() error {
 		return db.g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			st.g = tx
-			st.before, st.after = nil, nil
+			st.before, st.after, st.unsure, st.whole = nil, nil, nil, false
 			txCtx := context.WithValue(ctx, ctxKey{db}, st)
 			if fence, ok := ctx.Value(fenceKey{}).(func(context.Context) error); ok {
 				if err := fence(txCtx); err != nil {
@@ -191,13 +193,20 @@ func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) err
 			if err := fn(txCtx); err != nil {
 				return err
 			}
-			return st.last(txCtx)
+			err := st.last(txCtx)
+			st.whole = err == nil
+			return err
 		})
 	})
-	if err == nil {
-		for _, f := range st.after {
-			f()
+	hooks := st.after
+	if err != nil {
+		hooks = nil
+		if st.whole && !answered(err) {
+			hooks = st.unsure
 		}
+	}
+	for _, f := range hooks {
+		f()
 	}
 	return err
 }
@@ -241,6 +250,15 @@ func (db *DB) AfterCommit(ctx context.Context, f func()) {
 		return
 	}
 	f()
+}
+
+// IfUnsure calls f when it is not known whether the transaction in ctx was committed:
+// the connection broke before the answer came. Then the server may even be at it still.
+// Outside of a transaction it does nothing.
+func (db *DB) IfUnsure(ctx context.Context, f func()) {
+	if tx, ok := ctx.Value(ctxKey{db}).(*txState); ok {
+		tx.unsure = append(tx.unsure, f)
+	}
 }
 
 // Exec runs one statement and returns the rows it changed. Outside a transaction

@@ -83,6 +83,15 @@ func refuses(err error) bool {
 	return err != nil && slices.ContainsFunc(sqliteRefusing, func(code string) bool { return strings.Contains(err.Error(), code) })
 }
 
+// answered reports whether err is what the server said, not what became of its answer.
+// SQLite is in this process.
+func answered(err error) bool {
+	var my *mysqldriver.MySQLError
+	var n net.Error
+	return errors.As(err, &my) || !errors.Is(err, driver.ErrBadConn) && !errors.Is(err, mysqldriver.ErrInvalidConn) && !errors.Is(err, io.EOF) &&
+		!errors.As(err, &n) && !errors.Is(err, context.Canceled) && !errors.Is(err, sql.ErrTxDone) && !errors.Is(err, sql.ErrConnDone)
+}
+
 func away(err error) bool {
 	var my *mysqldriver.MySQLError
 	if errors.As(err, &my) {
