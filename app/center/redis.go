@@ -116,12 +116,13 @@ type namedProbe struct {
 }
 
 // newRegistry probes both where they differ: with either away nothing is sent and
-// nobody can be judged.
+// nobody can be judged. Different URLs may still lead to one Redis, so each has a place
+// of its own to write.
 func newRegistry(o Options, holder string, clock *clock) *registry {
 	r := &registry{registry: o.Registry, transport: o.Transport, clock: clock,
-		probes: []namedProbe{{transport.NewProbe(o.Registry, holder), "the registry"}}}
+		probes: []namedProbe{{transport.NewProbe(o.Registry, holder+"-registry"), "the registry"}}}
 	if o.Config.RegistryRedisURL != o.Config.RedisURL {
-		r.probes = append(r.probes, namedProbe{transport.NewProbe(o.Transport, holder), "the transport"})
+		r.probes = append(r.probes, namedProbe{transport.NewProbe(o.Transport, holder+"-transport"), "the transport"})
 	}
 	return r
 }
