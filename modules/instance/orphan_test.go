@@ -266,6 +266,28 @@ func TestLateReportsSettleOrphans(t *testing.T) {
 	})
 }
 
+// TestAWorkerThatKnowsOfItsLoss: one that was restarted says by itself that it does not know
+// how the task ended. That makes an orphan too, and what a person says is told as ever.
+func TestAWorkerThatKnowsOfItsLoss(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.holding(false)
+		for v, want := range map[instance.Verdict]domain.Status{instance.VerdictSuccess: success, instance.VerdictFailed: failed(domain.WorkerLost), instance.VerdictRerun: running(domain.Queued)} {
+			in := w.fire(jobB)
+			a := w.run(in.ID)
+			w.report(a, domain.OutcomeWorkerLost, "the worker ended while the task ran")
+			w.is(in.ID, running(domain.Orphan))
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "was restarted")) // the broker sees it too
+			w.settle(v, instance.Pick{ID: in.ID, Attempt: a.ID})
+			got := w.is(in.ID, want)
+			f, err := (&instance.Records{Store: w.st, Specs: w, Deps: w, Workers: w, Now: w.now}).Explain(t.Context(), got)
+			w.ok(err)
+			if why := instance.Why(f).English(); v != instance.VerdictRerun && (!strings.Contains(why, "ana said") || !strings.Contains(why, "asked the bank")) {
+				t.Errorf("%s: why says %q", v, why)
+			}
+		}
+	})
+}
+
 // TestIdempotentIsNoOrphan: such a job runs again by itself although it says hold.
 func TestIdempotentIsNoOrphan(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

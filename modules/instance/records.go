@@ -43,6 +43,8 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 		err = r.explainOverlap(ctx, &f)
 	case domain.Queued:
 		err = r.explainQueue(ctx, &f)
+	case domain.Dispatched, domain.Executing, domain.Stopping:
+		f.Workers, err = r.Workers.List(ctx)
 	case domain.UpstreamFailed:
 		err = r.explainCause(ctx, &f)
 	case domain.Killed:
@@ -54,9 +56,9 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 	return f, err
 }
 
-// settled reports whether a run ended by what a person said of its lost attempt.
+// settled reports whether a run may have ended by what a person said of its lost attempt.
 func settled(in domain.Instance, a *domain.Attempt) bool {
-	return a != nil && a.State == domain.AttemptLost && (in.State == domain.Success || in.Label == domain.WorkerLost)
+	return a != nil && a.Outcome == domain.OutcomeWorkerLost && (in.State == domain.Success || in.Label == domain.WorkerLost)
 }
 
 func (r *Records) explainDeps(ctx context.Context, f *Facts) error {
