@@ -17,6 +17,7 @@ import (
 	"github.com/axsched/ax/app/center"
 	"github.com/axsched/ax/app/cli"
 	"github.com/axsched/ax/app/node"
+	"github.com/axsched/ax/app/wall"
 	"github.com/axsched/ax/config"
 )
 
@@ -75,13 +76,17 @@ func serve(ctx context.Context, args []string) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	now, err := wall.Clock(ctx, os.Getenv(wall.Variable), slog.Default())
+	if err != nil {
+		return err
+	}
 	switch c.Mode {
 	case config.ModeAll:
-		return all.Run(ctx, c, version, *withDemo)
+		return all.Run(ctx, all.Options{Config: c, Version: version, Demo: *withDemo, Now: now})
 	case config.ModeWorker:
-		return node.Main(ctx, c, version)
+		return node.Main(ctx, c, version, now)
 	}
-	return center.Main(ctx, c, version)
+	return center.Main(ctx, c, version, now)
 }
 
 // gcPercent is how much garbage may stand beside what is in use. AX keeps little in

@@ -90,7 +90,7 @@ func readEnvironment(environ []string, keys []key, problems *Problems) map[strin
 // othersVariable is true for variables AX_… that are no settings: those of client commands and of tests, and those
 // that Kubernetes sets in every pod beside a service named "ax".
 func othersVariable(name string) bool {
-	if slices.Contains([]string{"AX_URL", "AX_TOKEN", "AX_PORT", "AX_CRASH"}, name) {
+	if slices.Contains([]string{"AX_URL", "AX_TOKEN", "AX_PORT", "AX_CRASH", "AX_CLOCK_SHIFT_FILE"}, name) {
 		return true
 	}
 	for _, prefix := range []string{"AX_TEST_", "AX_SERVICE_", "AX_PORT_"} {

@@ -30,8 +30,11 @@ type StoreURL string
 
 // String is the URL with stars for the password; one that is no URL is all stars, since the password may be anywhere.
 func (u StoreURL) String() string {
-	if u == "" {
+	switch {
+	case u == "":
 		return ""
+	case isSentinel(string(u)):
+		return redactSentinel(string(u))
 	}
 	parsed, err := url.Parse(string(u))
 	if err != nil || parsed.Scheme == "" || parsed.Opaque != "" {

@@ -257,9 +257,12 @@ func wrongDatabaseURL(text string) string {
 }
 
 func wrongRedisURL(text string) string {
-	const wants = "wants redis://HOST:PORT/NUMBER, rediss://… for TLS, or unix:///PATH?db=NUMBER"
-	if text == "" {
+	const wants = "wants redis://HOST:PORT/NUMBER, rediss://… for TLS, redis-sentinel://HOST:PORT,HOST:PORT/MASTER, or unix:///PATH?db=NUMBER"
+	switch {
+	case text == "":
 		return ""
+	case isSentinel(text):
+		return wrongSentinelURL(text)
 	}
 	u, err := url.Parse(text)
 	if err != nil {

@@ -122,7 +122,7 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
 	out := n.spool.Create(a.id)
 	feed := n.logs.open(out)
-	res := n.run(a, e, start, out)
+	res := n.run(a, e, out)
 	out.Finish(n.cfg.Now())
 	feed.finish()
 	n.finish(a, report(a, start, res, out.Stats()))
@@ -151,31 +151,31 @@ func (n *Node) executeAll(as []*attempt) {
 	crash.At("worker.started")
 	n.meter.starts.Add(float64(len(as)))
 	for i, a := range as {
-		reports[i] = report(a, start, n.run(a, n.types[a.task.ExecType], start, nil), runner.Stats{})
+		reports[i] = report(a, start, n.run(a, n.types[a.task.ExecType], nil), runner.Stats{})
 		a.cancel(nil)
 	}
 	n.finishAll(as, reports)
 }
 
 // run calls the executor. A panic in it is the task's failure, not the worker's end.
-func (n *Node) run(a *attempt, e types.Executor, start time.Time, out *runner.Capture) (o types.Outcome) {
+func (n *Node) run(a *attempt, e types.Executor, out *runner.Capture) (o types.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			n.log.Error("executor panicked", "type", e.Type(), "attempt", a.id, "panic", p, "stack", string(debug.Stack()))
 			o = types.Failure(n.cfg.Now(), fmt.Sprintf("the executor of type %q panicked: %v", e.Type(), p))
 		}
 	}()
-	return e.Run(a.ctx, taskOf(a.task, start), out)
+	return e.Run(a.ctx, taskOf(a.task), out)
 }
 
-func taskOf(t protocol.Task, start time.Time) types.Task {
+func taskOf(t protocol.Task) types.Task {
 	out := types.Task{Attempt: t.Attempt, Ordinal: t.Ordinal, TraceID: t.TraceID, Project: t.Project, JobName: t.TaskName,
 		BizDate: t.BizDate, Exec: t.Exec, Env: t.Env, Params: t.Params}
 	if t.Expected != 0 {
 		out.ExpectedAt = time.UnixMilli(t.Expected)
 	}
 	if t.Timeout > 0 {
-		out.Deadline = start.Add(time.Duration(t.Timeout) * time.Millisecond)
+		out.Deadline = time.Now().Add(time.Duration(t.Timeout) * time.Millisecond) // a span, whatever the wall clock says
 	}
 	if t.OnLost == protocol.OnLostWait {
 		out.Unrenewed = unrenewedLimit

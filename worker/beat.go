@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -21,10 +22,14 @@ const (
 	clockTrip = time.Second
 )
 
-// takeName writes the first heartbeat. It waits for a Redis that is away, and refuses a name that is held.
+// takeName writes the first heartbeat. It waits for a Redis that is away, and refuses one that must not be used, which
+// it may have been too far away to find at the start, and a name that is held.
 func (n *Node) takeName(ctx context.Context) error {
 	for told := false; ctx.Err() == nil; pause(ctx, beatEvery) {
-		b, err := n.beat(ctx)
+		b, err := n.firstBeat(ctx)
+		if errors.Is(err, transport.ErrUnfit) {
+			return err
+		}
 		if err != nil {
 			if !told {
 				n.log.Warn("waiting for Redis before taking work", "err", err)
@@ -38,6 +43,15 @@ func (n *Node) takeName(ctx context.Context) error {
 		return n.heldBy(b)
 	}
 	return nil
+}
+
+func (n *Node) firstBeat(ctx context.Context) (transport.Beaten, error) {
+	limit, cancel := context.WithTimeout(ctx, beatLimit)
+	defer cancel()
+	if err := n.link.Ready(limit); errors.Is(err, transport.ErrUnfit) {
+		return transport.Beaten{}, err
+	}
+	return n.beat(ctx)
 }
 
 // heldBy says who has the name and what to do.

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,9 +23,20 @@ import (
 	"github.com/axsched/ax/worker/transport"
 )
 
+// Options of Run.
+type Options struct {
+	Config  config.Config
+	Version string
+	// Demo installs the demo project.
+	Demo bool
+	// Now is this machine's wall clock; nil = time.Now.
+	Now func() time.Time
+}
+
 // Run carries all roles until ctx ends: the worker stops first, so that what it
-// finishes is still confirmed. With demo the demo project is installed.
-func Run(ctx context.Context, c config.Config, version string, withDemo bool) error {
+// finishes is still confirmed.
+func Run(ctx context.Context, o Options) error {
+	c := o.Config
 	if err := crash.Arm(os.Getenv(crash.Variable)); err != nil {
 		return err
 	}
@@ -40,7 +52,7 @@ func Run(ctx context.Context, c config.Config, version string, withDemo bool) er
 	if err != nil {
 		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
 	}
-	worker, err := node.Open(c, version, link)
+	worker, err := node.Open(c, o.Version, link, o.Now)
 	if err != nil {
 		_ = ln.Close()
 		return err
@@ -51,12 +63,14 @@ func Run(ctx context.Context, c config.Config, version string, withDemo bool) er
 	defer stopWorker()
 	worked, served := make(chan error, 1), make(chan error, 1)
 	go func() {
-		served <- center.Run(centerCtx, center.Options{Config: c, Version: version, Transport: link.Transport, Registry: link.Registry, Listener: ln,
-			Ready: func(_ context.Context, w center.Welcome) { greet(ctx, c, ln, w, withDemo) }})
+		served <- center.Run(centerCtx, center.Options{Config: c, Version: o.Version, Transport: link.Transport, Registry: link.Registry, Listener: ln, Now: o.Now,
+			Ready: func(_ context.Context, w center.Welcome) { greet(ctx, c, ln, w, o.Demo) }})
 		stopWorker()
 	}()
 	go func() { worked <- worker.Run(workerCtx) }()
-	err = <-worked
+	if err = <-worked; err != nil {
+		err = fmt.Errorf("the worker in this process: %w", err)
+	}
 	stopCenter()
 	return errors.Join(err, <-served)
 }

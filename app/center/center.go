@@ -64,6 +64,7 @@ func Run(ctx context.Context, o Options) error {
 	serving := make(chan error, 1)
 	serve, stop := context.WithCancel(ctx)
 	defer stop()
+	go s.watchRedis(serve)
 	go func() { serving <- s.serve(serve, o.Listener) }()
 	err := s.lives(ctx)
 	stop()

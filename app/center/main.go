@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/axsched/ax/worker/transport"
 )
 
-// Main carries the center's roles of the mode on real stores until ctx ends.
-func Main(ctx context.Context, c config.Config, version string) error {
+// Main carries the center's roles of the mode on real stores until ctx ends; now is
+// this machine's wall clock.
+func Main(ctx context.Context, c config.Config, version string, now func() time.Time) error {
 	if err := crash.Arm(os.Getenv(crash.Variable)); err != nil {
 		return err
 	}
@@ -29,7 +31,7 @@ func Main(ctx context.Context, c config.Config, version string) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
 	}
-	return Run(ctx, Options{Config: c, Version: version, Transport: main, Registry: registry, Listener: ln, Ready: func(ctx context.Context, w Welcome) {
+	return Run(ctx, Options{Config: c, Version: version, Transport: main, Registry: registry, Listener: ln, Now: now, Ready: func(ctx context.Context, w Welcome) {
 		Greet(ln, w)
 	}})
 }
@@ -52,7 +54,7 @@ func OpenRedis(ctx context.Context, c config.Config) (main, registry *redis.Clie
 			return nil, nil, fmt.Errorf("%s: %w", one.key, err)
 		}
 		if err != nil {
-			slog.Warn("Redis does not answer; going on without it until it does", "key", one.key, "url", one.url.String(), "error", err)
+			slog.Warn("Redis is of no use yet; going on without it until it is", "key", one.key, "url", one.url.String(), "error", err)
 		}
 	}
 	return main, registry, nil

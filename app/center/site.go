@@ -36,6 +36,7 @@ type site struct {
 	pages  http.Handler
 	ready  bool // Options.Ready was called
 	poison poison
+	fit    fit
 	away   error     // why no life could begin; nil = none was refused since the last
 	said   time.Time // when the log last had that
 }
@@ -145,7 +146,7 @@ func (s *site) parts(ctx context.Context) map[string]Part {
 	s.mu.RLock()
 	l, pages, away := s.life, s.pages, s.away
 	s.mu.RUnlock()
-	parts := map[string]Part{"redis": part(s.o.Transport.Ping(ctx).Err()), "registry": part(s.o.Registry.Ping(ctx).Err())}
+	parts := map[string]Part{"redis": s.answers(ctx, "redis", s.o.Transport), "registry": s.answers(ctx, "registry", s.o.Registry)}
 	if l == nil || len(l.pools) == 0 {
 		parts["database"] = Part{Note: "not open yet"}
 		if away != nil {

@@ -39,8 +39,8 @@ func Watchdog(args []string) int {
 
 // Open builds the worker of a set-up over link, which stays the caller's to close. Its journal, name and log spool are
 // in the folder worker below the data directory. What an earlier life left is killed and settled by now; nothing is
-// received before Run.
-func Open(c config.Config, version string, link *transport.Link) (*worker.Node, error) {
+// received before Run. now is this machine's wall clock; nil = time.Now.
+func Open(c config.Config, version string, link *transport.Link, now func() time.Time) (*worker.Node, error) {
 	return worker.Open(worker.Config{
 		Name:    c.Worker.Name,
 		Data:    filepath.Join(c.Data, "worker"),
@@ -52,6 +52,7 @@ func Open(c config.Config, version string, link *transport.Link) (*worker.Node, 
 		LostAfter: c.Worker.LostAfter,
 		Grace:     grace(c.Timeouts.Shutdown),
 		Log:       slog.Default(),
+		Now:       now,
 	}, link, func(r *runner.Runner) []types.Executor {
 		return []types.Executor{shell.New(r, ""), typehttp.New(version), noop.Executor{}}
 	})
@@ -62,8 +63,8 @@ const afterGrace = 5 * time.Second
 
 func grace(shutdown time.Duration) time.Duration { return max(shutdown-afterGrace, time.Second) }
 
-// Main is the role worker as a process of its own, until ctx ends.
-func Main(ctx context.Context, c config.Config, version string) error {
+// Main is the role worker as a process of its own, until ctx ends; now is this machine's wall clock.
+func Main(ctx context.Context, c config.Config, version string, now func() time.Time) error {
 	ln, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
@@ -80,7 +81,7 @@ func Main(ctx context.Context, c config.Config, version string) error {
 	if err := fit(ctx, link, c.Timeouts.Connect); err != nil {
 		return err
 	}
-	n, err := Open(c, version, link)
+	n, err := Open(c, version, link, now)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func fit(ctx context.Context, link *transport.Link, limit time.Duration) error {
 		return fmt.Errorf("redis_url or registry_redis_url: %w", err)
 	}
 	if err != nil {
-		slog.Warn("Redis does not answer; the worker takes work as soon as it does", "error", err)
+		slog.Warn("Redis is of no use yet; the worker takes work as soon as it is", "error", err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestAWorkerProcessServesHealthAndRegisters(t *testing.T) {
 		c.PprofToken = "0123456789abcdef"
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- Main(ctx, c, "v1.2.3") }()
+		go func() { ended <- Main(ctx, c, "v1.2.3", nil) }()
 		var status worker.Status
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 			code := get(t, "http://"+c.Listen+"/readyz", &status)
@@ -136,7 +136,7 @@ func TestARedisThatIsAwayIsWaitedForAndAnUnfitOneRefused(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 4*time.Second)
 		defer stop()
 		ended := make(chan error, 1)
-		go func() { ended <- Main(ctx, away, "v") }()
+		go func() { ended <- Main(ctx, away, "v", nil) }()
 		var status worker.Status
 		for code := 0; code != http.StatusServiceUnavailable; code = get(t, "http://"+away.Listen+"/readyz", &status) {
 			if ctx.Err() != nil {
@@ -161,7 +161,7 @@ func TestARedisThatIsAwayIsWaitedForAndAnUnfitOneRefused(t *testing.T) {
 		if _, err := stores.Ask(u.Host, "CONFIG SET maxmemory 100mb", "CONFIG SET maxmemory-policy allkeys-lru"); err != nil {
 			t.Fatal(err)
 		}
-		if err := Main(t.Context(), setup(t, s.URL), "v"); err == nil || !strings.Contains(err.Error(), "noeviction") {
+		if err := Main(t.Context(), setup(t, s.URL), "v", nil); err == nil || !strings.Contains(err.Error(), "noeviction") {
 			t.Errorf("a Redis that evicts: %v", err)
 		}
 	})

@@ -36,7 +36,7 @@ func lockDir(dir string) (*os.File, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
 		}
-		return nil, fmt.Errorf("%w: %s is held by another worker (pid %s); give each worker its own --data",
+		return nil, fmt.Errorf("%w: %s is held by another AX process (pid %s); stop that one, or give this one a --data of its own",
 			ErrInUse, dir, strings.TrimSpace(string(holder)))
 	}
 	if err := f.Truncate(0); err == nil {

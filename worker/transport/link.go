@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -25,10 +26,16 @@ func (l *Link) Ready(ctx context.Context) error {
 	if l.Embedded {
 		return nil
 	}
-	if err := Check(ctx, l.Transport); err != nil || l.Registry == l.Transport {
-		return err
+	if err := Check(ctx, l.Transport); err != nil {
+		return fmt.Errorf("redis_url: %w", err)
 	}
-	return Check(ctx, l.Registry)
+	if l.Registry == l.Transport {
+		return nil
+	}
+	if err := Check(ctx, l.Registry); err != nil {
+		return fmt.Errorf("registry_redis_url: %w", err)
+	}
+	return nil
 }
 
 // Beat writes a heartbeat (see the function Beat).

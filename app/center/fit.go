@@ -1,0 +1,77 @@
+package center
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/axsched/ax/worker/transport"
+)
+
+// fit watches that a Redis stays one that can be relied on: it may have been away when
+// this process started, or be set up anew since. Safe for concurrent use.
+type fit struct {
+	mu  sync.Mutex
+	why map[string]error // by name of the Redis; absent = nothing is known against it
+}
+
+const (
+	fitEach  = 15 * time.Second
+	fitLimit = 3 * time.Second
+)
+
+// watch asks each of them again and again until ctx ends. One that does not answer is
+// not judged: that is seen elsewhere.
+func (f *fit) watch(ctx context.Context, all map[string]redis.UniversalClient) {
+	for pause(ctx, fitEach) {
+		for name, c := range all {
+			ask, cancel := context.WithTimeout(ctx, fitLimit)
+			f.judge(name, transport.Check(ask, c))
+			cancel()
+		}
+	}
+}
+
+func (f *fit) judge(name string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	was := f.why[name]
+	switch {
+	case err == nil:
+		delete(f.why, name)
+		if was != nil {
+			slog.Info("Redis can be relied on again", "redis", name)
+		}
+	case errors.Is(err, transport.ErrUnfit):
+		if f.why == nil {
+			f.why = map[string]error{}
+		}
+		f.why[name] = err
+		if was == nil {
+			slog.Error("Redis must not be used as it is; what it throws away comes late", "redis", name, "error", err)
+		}
+	}
+}
+
+// against is what stands against a Redis; nil = nothing.
+func (f *fit) against(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.why[name]
+}
+
+// answers is how a Redis stands.
+func (s *site) answers(ctx context.Context, name string, c redis.UniversalClient) Part {
+	return part(errors.Join(c.Ping(ctx).Err(), s.fit.against(name)))
+}
+
+// watchRedis watches both, where they are servers of their own.
+func (s *site) watchRedis(ctx context.Context) {
+	if s.o.Config.RedisURL != "" {
+		s.fit.watch(ctx, map[string]redis.UniversalClient{"redis": s.o.Transport, "registry": s.o.Registry})
+	}
+}
