@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	races  = 1000 // on each store
-	atOnce = 4    // pairs under way
+	kills       = 1000 // on each store
+	withdrawals = 300
+	atOnce      = 4 // pairs under way
 )
 
 // race sends so many instances and lets two things happen to each in the same moment; it returns the attempts.
-func (w *world) race(one, other func(domain.Attempt) error) []domain.Attempt {
+func (w *world) race(n int, one, other func(domain.Attempt) error) []domain.Attempt {
 	w.t.Helper()
-	news := make([]domain.NewInstance, races)
+	news := make([]domain.NewInstance, n)
 	for i := range news {
 		news[i] = w.newOf(jobA, w.now().Add(time.Duration(i)*time.Second))
 	}
 	ins, err := w.life.Create(w.t.Context(), news)
 	w.ok(err)
-	sent := make([]domain.Assignment, races)
+	sent := make([]domain.Assignment, n)
 	for i, in := range ins {
 		sent[i] = domain.Assignment{Instance: in, Attempt: w.life.IDs.Next(), Target: "w1", Boot: 1, MessageID: "m1"}
 	}
@@ -79,12 +80,27 @@ func (w *world) granting() (func(domain.Attempt) error, map[domain.ID]bool) {
 	}, granted
 }
 
+// stand reads attempts and their instances.
+func (w *world) stand(as []domain.Attempt) (map[domain.ID]domain.Instance, map[domain.ID]domain.Attempt) {
+	w.t.Helper()
+	owners, ids := make([]domain.ID, len(as)), make([]domain.ID, len(as))
+	for i, a := range as {
+		owners[i], ids[i] = a.InstanceID, a.ID
+	}
+	instances, err := w.st.ByIDs(w.t.Context(), owners)
+	w.ok(err)
+	attempts, err := w.st.Attempts(w.t.Context(), ids)
+	w.ok(err)
+	return instances, attempts
+}
+
 // came counts how races ended, each of which must be one of those wanted.
 func (w *world) came(as []domain.Attempt, granted map[domain.ID]bool, want ...string) {
 	w.t.Helper()
 	ends := map[string]int{}
+	instances, attempts := w.stand(as)
 	for _, a := range as {
-		ends[fmt.Sprintf("%s, attempt %s, task %t", w.get(a.InstanceID).Status, w.attempt(a.ID).State, granted[a.ID])]++
+		ends[fmt.Sprintf("%s, attempt %s, task %t", instances[a.InstanceID].Status, attempts[a.ID].State, granted[a.ID])]++
 	}
 	w.t.Logf("%d races: %v", len(as), ends)
 	for _, end := range want {
@@ -102,7 +118,7 @@ func TestKillAgainstGrant(t *testing.T) {
 		s.Retry = domain.Retry{Times: 3, BackoffSec: []int{1, 1, 1}}
 		w.specs[jobA] = s
 		grant, granted := w.granting()
-		as := w.race(grant, func(a domain.Attempt) error {
+		as := w.race(kills, grant, func(a domain.Attempt) error {
 			_, err := w.life.Kill(context.Background(), a.InstanceID, "ana", "")
 			return err
 		})
@@ -116,12 +132,13 @@ func TestKillAgainstGrant(t *testing.T) {
 		w.ok(w.life.Apply(t.Context(), []protocol.Uplink{{Worker: "w1", Boot: 1, Reports: said}}))
 		w.pass(time.Minute)
 		w.wake(0)
-		for _, a := range as {
-			w.is(a.InstanceID, cancelled(domain.Killed))
-		}
+		instances, _ := w.stand(as)
 		claims := make([]domain.Claim, len(as))
 		for i, a := range as {
 			claims[i] = claim(a)
+			if got := instances[a.InstanceID].Status; got != cancelled(domain.Killed) {
+				t.Fatalf("instance %s is %s", a.InstanceID, got)
+			}
 		}
 		if tasks, _, err := w.life.Grant(t.Context(), claims); err != nil || len(tasks) > 0 {
 			t.Errorf("%d that were killed are granted afterwards (%v)", len(tasks), err)
@@ -135,7 +152,7 @@ func TestWithdrawalAgainstGrant(t *testing.T) {
 		grant, granted := w.granting()
 		var mu sync.Mutex
 		taken := map[domain.ID]bool{}
-		as := w.race(grant, func(a domain.Attempt) error {
+		as := w.race(withdrawals, grant, func(a domain.Attempt) error {
 			ids, err := w.life.Withdraw(context.Background(), []domain.ID{a.ID}, domain.OutcomeNoAck, "no ack")
 			mu.Lock()
 			defer mu.Unlock()
