@@ -19,7 +19,7 @@ type Facts struct {
 	Cause    *domain.Instance // upstream_failed: as it now stands
 	Kill     *domain.Event    // killed: the order
 	Settle   *domain.Event    // ended as an orphan: what a person said
-	Workers  []domain.Worker  // queued
+	Workers  []domain.Worker  // queued, dispatched, executing, stopping
 	// BrokerKnown says that BrokerThere is known.
 	BrokerKnown, BrokerThere bool
 	Now                      time.Time
@@ -168,6 +168,18 @@ func whySent(f Facts) Sentence {
 	if a == nil {
 		return say("why.between", "status", in.Status)
 	}
+	if w, silent := silentTarget(f); silent && in.Label != domain.Orphan {
+		key := "why.silent_retry"
+		switch {
+		case in.Label == domain.Stopping:
+			key = "why.silent_stopping"
+		case f.Spec.OnWorkerLost == domain.LossWait:
+			key = "why.silent_wait"
+		case f.Spec.OnWorkerLost == domain.LossHold && !f.Spec.Idempotent:
+			key = "why.silent_hold"
+		}
+		return say(key, "target", a.Target, "at", w.SeenAt, "took", f.Now.Sub(w.SeenAt))
+	}
 	switch in.Label {
 	case domain.Dispatched:
 		if a.State == domain.AttemptGranted {
@@ -182,4 +194,22 @@ func whySent(f Facts) Sentence {
 		return say("why.orphan", "target", a.Target)
 	}
 	return say("why.between", "status", in.Status)
+}
+
+// silentFrom is the age of a worker's last heartbeat from which on its silence is told: the rows of one that lives are
+// renewed each 3 s, with a heartbeat up to 2 s old.
+const silentFrom = 6 * time.Second
+
+// silentTarget is the worker that holds the granted attempt, and whether nothing was heard of it for too long to say
+// that it does so now.
+func silentTarget(f Facts) (domain.Worker, bool) {
+	if f.Attempt.State != domain.AttemptGranted {
+		return domain.Worker{}, false
+	}
+	for _, w := range f.Workers {
+		if w.Name == f.Attempt.Target && w.Boot == f.Attempt.Boot {
+			return w, f.Now.Sub(w.SeenAt) >= silentFrom
+		}
+	}
+	return domain.Worker{}, false
 }

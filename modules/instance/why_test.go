@@ -160,3 +160,28 @@ func TestExplain(t *testing.T) {
 		said(up.ID, "killed by ben at")
 	})
 }
+
+// Nothing is said to run on a worker that was not heard of for a while, and what follows is what the job asks for.
+func TestWhyASilentWorkerIsNotSaidToRun(t *testing.T) {
+	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	facts := func(age time.Duration, policy domain.LossPolicy, idempotent bool) instance.Facts {
+		return instance.Facts{Now: now, Instance: domain.Instance{Status: running(domain.Executing), StartedAt: now.Add(-time.Minute)},
+			Spec:    domain.JobSpec{OnWorkerLost: policy, Idempotent: idempotent},
+			Attempt: &domain.Attempt{Target: "w1", Boot: 2, State: domain.AttemptGranted},
+			Workers: []domain.Worker{{Name: "w1", Boot: 1, SeenAt: now.Add(-time.Hour)}, {Name: "w1", Boot: 2, SeenAt: now.Add(-age)}}}
+	}
+	for _, c := range []struct {
+		f    instance.Facts
+		want string
+	}{
+		{facts(4*time.Second, domain.LossRetry, false), "It runs on w1"},
+		{facts(7*time.Second, domain.LossRetry, false), "sent to another worker; it may have run in part"},
+		{facts(7*time.Second, domain.LossWait, false), "only once it cannot be alive any more"},
+		{facts(7*time.Second, domain.LossHold, false), "a person must say"},
+		{facts(7*time.Second, domain.LossHold, true), "it may have run in part"},
+	} {
+		if got := instance.Why(c.f).English(); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q does not say %q", c.f.Spec, got, c.want)
+		}
+	}
+}
