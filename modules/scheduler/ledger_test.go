@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,11 +47,7 @@ func TestLedgerPages(t *testing.T) {
 		if len(seen) != jobs {
 			t.Errorf("%d jobs", len(seen))
 		}
-		for id := 1; id <= jobs; id++ {
-			if id%bad != 0 {
-				b.gap(t, domain.ID(id))
-			}
-		}
+		b.insertGaps(t, jobs, func(id int) bool { return id%bad != 0 })
 		q = LedgerQuery{From: q.From, To: q.To, Unbalanced: true, Limit: 500}
 		l, err := b.plans().Ledger(t.Context(), q)
 		if err != nil || l.Next != maxLooked || len(l.Jobs) != maxLooked/bad || l.Balanced {
@@ -76,12 +73,20 @@ func (b *bed) insertSpans(t *testing.T, jobs int) {
 	}
 }
 
-// gap notes the one fire of the job as missed.
-func (b *bed) gap(t *testing.T, job domain.ID) {
+// insertGaps notes the one fire of those of the jobs as missed.
+func (b *bed) insertGaps(t *testing.T, jobs int, of func(id int) bool) {
 	t.Helper()
 	at := instant(t, "2026-05-02T02:00:00Z")
-	if err := b.st.InsertGaps(t.Context(), []plan.Gap{{ID: b.ids.Next(), ProjectID: project, JobID: job, Kind: plan.Missed, Reason: "x", BizDate: domain.BizDateOf(at, time.UTC), From: at, To: at, Fires: 1, CreatedAt: at}}); err != nil {
-		t.Fatal(err)
+	var gaps []plan.Gap
+	for id := 1; id <= jobs; id++ {
+		if of(id) {
+			gaps = append(gaps, plan.Gap{ID: b.ids.Next(), ProjectID: project, JobID: domain.ID(id), Kind: plan.Missed, Reason: "x", BizDate: domain.BizDateOf(at, time.UTC), From: at, To: at, Fires: 1, CreatedAt: at})
+		}
+	}
+	for part := range slices.Chunk(gaps, 500) {
+		if err := b.st.InsertGaps(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
