@@ -125,7 +125,7 @@ func (l *Lifecycle) Withdraw(ctx context.Context, attempts []domain.ID, outcome 
 		if err != nil {
 			return err
 		}
-		in.WakeAt = queueLimit(spec, b.now)
+		in.WakeAt = queueLimit(spec, in.ReadyAt)
 		_, err = b.move(in, domain.MoveWithdraw, domain.Status{State: domain.Running, Label: domain.Queued},
 			fmt.Sprintf("attempt %d on %s taken back: %s", a.Ordinal, a.Target, note))
 		return err

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -37,6 +38,11 @@ func (l *Lifecycle) Kill(ctx context.Context, id domain.ID, actor, reason string
 	return out, err
 }
 
+// stopLimit is how long the end of what was told to stop is waited for. A worker that is
+// lost settles it earlier; one that lives needs a few seconds, unless the task cannot be
+// killed at all.
+const stopLimit = 2 * time.Minute
+
 func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (domain.Instance, error) {
 	note := "killed by " + b.actor
 	if reason != "" {
@@ -53,6 +59,7 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 		case ok && a.State == domain.AttemptGranted:
 			a.KillAt = b.now
 			b.attempt(a)
+			in.WakeAt = b.now.Add(stopLimit)
 			return b.move(in, domain.MoveStop, running(domain.Stopping), note)
 		case ok && a.State == domain.AttemptSent:
 			a.State, a.Outcome, a.FinishedAt, a.Message = domain.AttemptWithdrawn, domain.OutcomeKilled, b.now, note
@@ -72,4 +79,24 @@ func (l *Lifecycle) Replace(ctx context.Context, ids []domain.ID, by domain.ID) 
 		_, err := b.kill(ctx, in, fmt.Sprintf("replaced by instance %s", by))
 		return err
 	})
+}
+
+// giveUp ends an instance whose end its worker did not confirm within the limit. The
+// attempt counts as lost, so that the worker is told to stop it for as long as it names
+// it.
+func (b *batch) giveUp(ctx context.Context, in domain.Instance) error {
+	as, err := b.read(ctx, []domain.ID{in.AttemptID})
+	if err != nil {
+		return err
+	}
+	note := "killed; its end was not confirmed"
+	if a, ok := as[in.AttemptID]; ok {
+		note = fmt.Sprintf("killed; its end was not confirmed by %s within %s: it may still run", a.Target, stopLimit)
+		if a.State == domain.AttemptGranted {
+			a.State, a.Outcome, a.FinishedAt, a.Message, a.StartedAt = domain.AttemptLost, domain.OutcomeKilled, b.now, note, StartOf(in, a)
+			b.attempt(a)
+		}
+	}
+	_, err = b.move(in, domain.MoveKill, killed, note)
+	return err
 }

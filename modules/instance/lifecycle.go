@@ -78,7 +78,7 @@ func (b *batch) move(in domain.Instance, name domain.MoveName, to domain.Status,
 	case to.State.Terminal():
 		in.FinishedAt, in.WakeAt, in.Message = b.now, time.Time{}, CutMessage(note)
 	case to.Label == domain.Queued:
-		in.ReadyAt = b.now
+		in.ReadyAt = readySince(in, name, b.now)
 	}
 	if m, _ := domain.MoveOf(name); !m.Ordinary {
 		b.events = append(b.events, domain.Event{ID: b.l.IDs.Next(), ProjectID: in.ProjectID, InstanceID: in.ID, RunID: in.RunID,
@@ -87,6 +87,16 @@ func (b *batch) move(in domain.Instance, name domain.MoveName, to domain.Status,
 	b.keep(in)
 	b.changes = append(b.changes, domain.Change{Move: name, From: from, Instance: in})
 	return in, nil
+}
+
+// readySince is from when an instance that is ready by the move has waited for a target.
+// What a target did not take has never stopped waiting: else one that all targets refuse
+// would never come to its limit.
+func readySince(in domain.Instance, by domain.MoveName, now time.Time) time.Time {
+	if by == domain.MoveWithdraw && !in.ReadyAt.IsZero() {
+		return in.ReadyAt
+	}
+	return now
 }
 
 // keep notes an instance to be written without a move of its state.

@@ -2,7 +2,6 @@ package instance
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,20 +22,24 @@ type Outcome struct {
 
 // Apply puts starts and outcomes into the database, in one transaction, in id
 // order. Every report is answered, whatever it does: when Apply returns nil, all
-// can be confirmed. One that the database rejects is applied without its texts,
-// so that it never blocks the others; Unavailable means: try all again.
+// can be confirmed. One that the database rejects is applied without its texts, or set
+// aside with a note on its attempt, so that it never blocks the others; Unavailable and
+// Conflict mean: try all again.
 func (l *Lifecycle) Apply(ctx context.Context, in []protocol.Uplink) error {
 	err := l.apply(ctx, in)
-	if err == nil || domain.Is(err, domain.Unavailable) || ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return err
-	}
 	if domain.Is(err, domain.Conflict) {
-		return l.apply(ctx, in)
+		err = l.apply(ctx, in)
+	}
+	if err == nil || passes(ctx, err) {
+		return err
 	}
 	slog.Warn("a batch of reports was rejected, applying one by one", "error", err)
 	for _, one := range in {
 		for _, s := range one.Started {
-			if err := l.apply(ctx, []protocol.Uplink{{Worker: one.Worker, Started: []protocol.Started{s}}}); err != nil {
+			err := l.apply(ctx, []protocol.Uplink{{Worker: one.Worker, Started: []protocol.Started{s}}})
+			if passes(ctx, err) {
+				return err
+			} else if err != nil {
 				slog.Error("a start could not be noted", "attempt", s.Attempt, "error", err)
 			}
 		}
@@ -49,18 +52,43 @@ func (l *Lifecycle) Apply(ctx context.Context, in []protocol.Uplink) error {
 	return nil
 }
 
+// passes reports whether an error is not about what was to be written, so that the same
+// may succeed later.
+func passes(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled) || domain.Is(err, domain.Unavailable) || domain.Is(err, domain.Conflict))
+}
+
 func (l *Lifecycle) applyAlone(ctx context.Context, worker string, r protocol.Report) error {
 	err := l.apply(ctx, []protocol.Uplink{{Worker: worker, Reports: []protocol.Report{r}}})
-	if err == nil || domain.Is(err, domain.Unavailable) {
+	if err == nil || passes(ctx, err) {
 		return err
 	}
 	slog.Error("a report was rejected by the database, its texts are dropped", "attempt", r.Attempt, "error", err)
-	r.Message, r.Result = "the message was rejected by the database: "+err.Error(), nil
-	r.Message = strings.ToValidUTF8(r.Message, "?")
-	if err := l.apply(ctx, []protocol.Uplink{{Worker: worker, Reports: []protocol.Report{r}}}); domain.Is(err, domain.Unavailable) {
+	bare := r
+	bare.Message, bare.Result = "the message was rejected by the database: "+err.Error(), nil
+	err = l.apply(ctx, []protocol.Uplink{{Worker: worker, Reports: []protocol.Report{bare}}})
+	if err == nil || passes(ctx, err) {
+		return err
+	}
+	return l.setAside(ctx, worker, r, err)
+}
+
+// setAside notes on its attempt a report that the database rejects without its texts
+// too. Its instance stays as it is: its worker no longer names the attempt, and so it is
+// settled as lost.
+func (l *Lifecycle) setAside(ctx context.Context, worker string, r protocol.Report, why error) error {
+	slog.Error("a report was set aside", "attempt", r.Attempt, "outcome", r.Outcome, "error", why)
+	err := l.attempts(ctx, "broker", []domain.ID{domain.ID(r.Attempt)}, func(_ context.Context, b *batch, _ domain.Instance, a domain.Attempt) error {
+		if a.Target == worker {
+			a.Late = CutMessage(fmt.Sprintf("reported at %s as %s, which the database rejected: %v", b.now.Format(time.RFC3339), short(r.Outcome), why))
+			b.attempt(a)
+		}
+		return nil
+	})
+	if passes(ctx, err) {
 		return err
 	} else if err != nil {
-		slog.Error("a report was set aside", "attempt", r.Attempt, "outcome", r.Outcome, "error", err)
+		slog.Error("the note of a report that was set aside was rejected too", "attempt", r.Attempt, "error", err)
 	}
 	return nil
 }
@@ -86,14 +114,17 @@ func (l *Lifecycle) apply(ctx context.Context, in []protocol.Uplink) error {
 	for _, one := range in {
 		for _, st := range one.Started {
 			s := note(domain.ID(st.Attempt), one.Worker)
-			s.started = st.At
+			if plausible(st.At) {
+				s.started = st.At
+			}
 			all[domain.ID(st.Attempt)] = s
 		}
 		for i := range one.Reports {
 			id := domain.ID(one.Reports[i].Attempt)
 			s := note(id, one.Worker)
 			if s.report == nil {
-				s.report = &one.Reports[i]
+				r := fit(one.Reports[i])
+				s.report = &r
 			}
 			all[id] = s
 		}
@@ -187,7 +218,7 @@ func (b *batch) step(in domain.Instance, s step, spec domain.JobSpec) error {
 	}
 	in.WakeAt = s.Wake
 	if s.To.Label == domain.Queued {
-		in.WakeAt = queueLimit(spec, b.now)
+		in.WakeAt = queueLimit(spec, readySince(in, s.Move, b.now))
 	}
 	_, err := b.move(in, s.Move, s.To, s.Note)
 	return err
@@ -211,10 +242,7 @@ func ended(a domain.Attempt, r protocol.Report, out Outcome, now time.Time) doma
 	if r.Finished > 0 {
 		a.FinishedAt = domain.FromMillis(r.Finished)
 	}
-	switch {
-	case len(r.Result) > protocol.MaxResult:
-		a.Message = CutMessage(fmt.Sprintf("%s (the result of %d bytes is over the limit of %d and was not kept)", a.Message, len(r.Result), protocol.MaxResult))
-	case json.Valid(r.Result):
+	if len(r.Result) > 0 {
 		a.Result = r.Result
 	}
 	return a
@@ -283,6 +311,9 @@ func (l *Lifecycle) Wake(ctx context.Context, limit int) (int, error) {
 		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
 		if err != nil {
 			return err
+		}
+		if in.Label == domain.Stopping && !in.WakeAt.IsZero() && !in.WakeAt.After(b.now) {
+			return b.giveUp(ctx, in)
 		}
 		s := decideWake(in, spec, b.now)
 		if s.Move == "" && !in.WakeAt.IsZero() && !in.WakeAt.After(b.now) {
