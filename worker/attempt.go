@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/types"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // inboxLoop reads what the center says until ctx ends.

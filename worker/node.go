@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/transport"
 	"github.com/axsched/ax/worker/types"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/runner"
 )
 

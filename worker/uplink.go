@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/transport"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/axsched/ax/app/demo"
 	"github.com/axsched/ax/app/node"
 	"github.com/axsched/ax/config"
-	"github.com/axsched/ax/crash"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/transport"
 )
 

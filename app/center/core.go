@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/access"
 	"github.com/axsched/ax/modules/access/policy"
 	accessstore "github.com/axsched/ax/modules/access/store"
@@ -25,6 +24,7 @@ import (
 	"github.com/axsched/ax/modules/scheduler"
 	"github.com/axsched/ax/modules/scheduler/plan"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // core is the modules over one role's pool. Each role has its own, so that pages

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/axsched/ax/config"
-	"github.com/axsched/ax/crash"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/transport"
 )
 

@@ -18,9 +18,9 @@ import (
 
 	"github.com/axsched/ax/app/profile"
 	"github.com/axsched/ax/config"
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/worker"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/transport"
 	"github.com/axsched/ax/worker/types"

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/e2e/setup"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // The processes of a row. The first center is the active broker, since it was alone; in some rows its roles are

@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/wheel"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // Broker is one process' candidate for the active broker. All exported fields

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // desk is where starts and outcomes wait for their application, in the order of

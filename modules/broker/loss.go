@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // waitGrace is how long after the loss of a worker an attempt whose job says

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // carryOut commits the plan and sends what was committed.

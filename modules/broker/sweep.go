@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // sweep runs what time alone moves: wake times, acks that did not come, held

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/dag/store"
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // Graph looks after dependencies. All exported fields must be set; make it with

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // Outcome is a report as a decision needs it.

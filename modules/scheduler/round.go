@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/scheduler/plan"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // round is one transaction of taking: lock, judge, decide, write.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/scheduler/plan"
 	"github.com/axsched/ax/modules/scheduler/store"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/axsched/ax/crash"
 	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 const (

@@ -128,7 +128,7 @@ func TestEveryPointStandsInTheCodeAndEveryOneThereIsKnown(t *testing.T) {
 	calls := regexp.MustCompile(`\bcrash\.At\("([^"]*)"\)`)
 	found := map[string]bool{}
 	for _, root := range []string{"app", "modules", "worker"} {
-		err := filepath.WalkDir(filepath.Join("..", root), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join("../../..", root), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
