@@ -15,7 +15,7 @@ import (
 	"github.com/axsched/ax/modules/incident"
 )
 
-const hookSecret = "a secret of the receiver"
+const hookSecret = "a-secret-of-the-receiver"
 
 // pager is who is told: a real HTTP server that keeps what it takes.
 type pager struct {
