@@ -17,12 +17,14 @@ type Records struct {
 	Deps    DepsOf
 	Workers Workers
 	Broker  Presence // nil: nothing is known of the broker
-	Now     func() time.Time
+	// LostAfter is how long a worker may be silent; 0 = 10 s.
+	LostAfter time.Duration
+	Now       func() time.Time
 }
 
 // Explain gathers what says why an instance stands where it does.
 func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error) {
-	f := Facts{Instance: in, Now: r.Now()}
+	f := Facts{Instance: in, Now: r.Now(), LostAfter: r.LostAfter}
 	var err error
 	if f.Spec, err = r.Specs.Spec(ctx, in.JobID, in.Version); err != nil {
 		return f, err
@@ -41,14 +43,15 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 		err = r.explainDeps(ctx, &f)
 	case domain.HeldOverlap:
 		err = r.explainOverlap(ctx, &f)
-	case domain.Queued:
-		err = r.explainQueue(ctx, &f)
-	case domain.Dispatched, domain.Executing, domain.Stopping:
+	case domain.Queued, domain.Dispatched, domain.Executing, domain.Stopping:
 		f.Workers, err = r.Workers.List(ctx)
 	case domain.UpstreamFailed:
 		err = r.explainCause(ctx, &f)
 	case domain.Killed:
 		err = r.explainKill(ctx, &f)
+	}
+	if err == nil && (in.Label == domain.Queued || moves(in)) {
+		err = r.explainBroker(ctx, &f)
 	}
 	if err == nil && settled(in, f.Attempt) {
 		err = r.explainSettle(ctx, &f)
@@ -105,13 +108,8 @@ func (r *Records) explainOverlap(ctx context.Context, f *Facts) error {
 	return err
 }
 
-func (r *Records) explainQueue(ctx context.Context, f *Facts) error {
-	var err error
-	if f.Workers, err = r.Workers.List(ctx); err != nil {
-		return err
-	}
-	f.BrokerKnown = r.Broker != nil
-	if r.Broker != nil {
+func (r *Records) explainBroker(ctx context.Context, f *Facts) (err error) {
+	if f.BrokerKnown = r.Broker != nil; f.BrokerKnown {
 		f.BrokerThere, err = r.Broker.Present(ctx)
 	}
 	return err

@@ -12,12 +12,14 @@ import (
 // Sentence is something said to people: an entry of the catalog with its
 // placeholders in pairs. Values may be times, durations, statuses and sentences
 // too; each is said in the reader's language and zone.
+// Then are what is said after it.
 type Sentence struct {
 	ID   string
 	Args []any
+	Then []Sentence
 }
 
-func say(id string, args ...any) Sentence { return Sentence{id, args} }
+func say(id string, args ...any) Sentence { return Sentence{ID: id, Args: args} }
 
 // In says it in the language and zone of ctx.
 func (s Sentence) In(ctx context.Context) string {
@@ -28,7 +30,11 @@ func (s Sentence) In(ctx context.Context) string {
 			args[i] = worded(ctx, a)
 		}
 	}
-	return strings.TrimSpace(i18n.T(ctx, s.ID, args...))
+	text := strings.TrimSpace(i18n.T(ctx, s.ID, args...))
+	for _, t := range s.Then {
+		text += i18n.T(ctx, "why.then") + t.In(ctx)
+	}
+	return text
 }
 
 // English says it in English, with times in UTC.

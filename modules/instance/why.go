@@ -22,6 +22,7 @@ type Facts struct {
 	Workers  []domain.Worker  // queued, dispatched, executing, stopping
 	// BrokerKnown says that BrokerThere is known.
 	BrokerKnown, BrokerThere bool
+	LostAfter                time.Duration // how long a worker may be silent; 0 = 10 s
 	Now                      time.Time
 }
 
@@ -32,9 +33,19 @@ type MissingDep struct {
 	Newest *domain.Instance
 }
 
-// Why says in one sentence why an instance is not running, that it runs, or how it
-// ended.
+// Why says why an instance is not running, that it runs, or how it ended; and of what
+// waits or runs since when, what keeps all of AX from moving it, and until when at most.
 func Why(f Facts) Sentence {
+	said := why(f)
+	for _, more := range []func(Facts) (Sentence, bool){whatKeeps, limit} {
+		if s, ok := more(f); ok {
+			said.Then = append(said.Then, s)
+		}
+	}
+	return said
+}
+
+func why(f Facts) Sentence {
 	in := f.Instance
 	switch in.State {
 	case domain.Success:
@@ -52,12 +63,12 @@ func Why(f Facts) Sentence {
 	case domain.WaitingApproval:
 		return say("why.waiting_approval")
 	case domain.HeldPool:
-		return say("why.held_pool")
+		return say("why.held_pool", "at", in.ReadyAt)
 	case domain.HeldOverlap:
 		if f.InWay == nil {
-			return say("why.held_overlap", "policy", string(f.Spec.Overlap))
+			return say("why.held_overlap", "at", in.ReadyAt, "policy", string(f.Spec.Overlap))
 		}
-		return say("why.held_overlap_by", "date", f.InWay.BizDate, "id", f.InWay.ID.String(), "status", f.InWay.Status, "policy", string(f.Spec.Overlap))
+		return say("why.held_overlap_by", "at", in.ReadyAt, "date", f.InWay.BizDate, "id", f.InWay.ID.String(), "status", f.InWay.Status, "policy", string(f.Spec.Overlap))
 	case domain.Queued:
 		return whyQueued(f)
 	}
@@ -118,6 +129,8 @@ func whyCancelled(f Facts) Sentence {
 		return say("why.upstream_failed", "job", f.Cause.JobName, "date", f.Cause.BizDate, "id", f.Cause.ID.String(), "status", f.Cause.Status)
 	case in.Label == domain.UpstreamFailed:
 		return say("why.upstream_gone", "id", in.CancelledBy.InstanceID.String())
+	case in.Label == domain.Killed && f.Kill != nil && f.Attempt != nil && f.Attempt.State == domain.AttemptLost:
+		return say("why.killed_unconfirmed", "who", f.Kill.Actor, "at", f.Kill.At, "target", f.Attempt.Target)
 	case in.Label == domain.Killed && f.Kill != nil:
 		reason := strings.TrimPrefix(strings.TrimPrefix(f.Kill.Note, "killed by "+f.Kill.Actor), ": ")
 		if reason == "" {
@@ -160,6 +173,9 @@ func whyWaiting(f Facts) Sentence {
 	if more := len(f.Missing) - maxNamed; more > 0 {
 		names = append(names, say("why.and_more", "n", more))
 	}
+	if in := f.Instance; in.RunNo <= 1 && !in.CreatedAt.IsZero() { // a later run waits since its request
+		return say("why.waiting_deps_since", "list", names, "at", in.CreatedAt)
+	}
 	return say("why.waiting_deps", "list", names)
 }
 
@@ -168,7 +184,8 @@ func whySent(f Facts) Sentence {
 	if a == nil {
 		return say("why.between", "status", in.Status)
 	}
-	if w, silent := silentTarget(f); silent && in.Label != domain.Orphan {
+	w, silent := silentTarget(f)
+	if _, keeps := whatKeeps(f); silent && !keeps && in.Label != domain.Orphan {
 		key := "why.silent_retry"
 		switch {
 		case in.Label == domain.Stopping:

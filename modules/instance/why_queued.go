@@ -14,6 +14,9 @@ func whyQueued(f Facts) Sentence {
 	if f.BrokerKnown && !f.BrokerThere {
 		return say("why.no_broker", "at", since)
 	}
+	if seen, deaf := unheard(f); deaf {
+		return say("why.no_redis", "at", since, "seen", seen)
+	}
 	alive := slices.DeleteFunc(slices.Clone(f.Workers), func(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.LostAt.IsZero() })
 	if len(alive) == 0 {
 		if lost := len(f.Workers); lost > 0 {

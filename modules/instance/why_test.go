@@ -123,7 +123,7 @@ func TestExplain(t *testing.T) {
 
 		held := w.fire(jobA)
 		w.ok(w.life.Hold(t.Context(), []domain.ID{held.ID}, ""))
-		said(held.ID, "waits for the instance of 2026-02-03 (id "+queued.ID.String(), "queue")
+		said(held.ID, "It waits since", "for the instance of 2026-02-03 (id "+queued.ID.String(), "queue")
 
 		_, err := w.life.Kill(t.Context(), queued.ID, "ana", "wrong date")
 		w.ok(err)

@@ -1,0 +1,160 @@
+package instance_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/i18n"
+)
+
+// wait is one way to wait, with what must be said of it in English and Chinese.
+type wait struct {
+	name    string
+	label   domain.Label
+	change  func(f *instance.Facts)
+	en, zh  string
+	moments []string // since when, until when
+}
+
+const (
+	since = "2026-02-03 04:00:00" // ready, born, sent, granted, started, told to stop
+	until = "2026-02-03 04:30:00" // its limit, if it has one
+	heard = "2026-02-03 04:05:02" // when workers were heard of last
+	now   = "2026-02-03 04:05:06"
+)
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.DateTime, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// waiting are the facts of an instance that waits, in a system in which all is well.
+func waiting(label domain.Label) instance.Facts {
+	state := domain.Running
+	if label == domain.Backoff {
+		state = domain.Retrying
+	}
+	return instance.Facts{Now: at(now), BrokerKnown: true, BrokerThere: true,
+		Instance: domain.Instance{Status: domain.Status{State: state, Label: label}, RunNo: 1, Lane: domain.LaneDefault, CreatedAt: at(since), ReadyAt: at(since), StartedAt: at(since), RetriesUsed: 1},
+		Spec: domain.JobSpec{Exec: domain.Exec{Type: "shell"}, Overlap: domain.OverlapQueue, Retry: domain.Retry{Times: 2, BackoffSec: []int{30, 60}},
+			OnWorkerLost: domain.LossRetry, QueueTimeoutSec: 1800, DepsTimeoutSec: 1800},
+		Attempt: &domain.Attempt{Target: "w1", Boot: 1, State: domain.AttemptGranted, DispatchedAt: at(since), GrantedAt: at(since), KillAt: at(since), Deadline: 30 * time.Minute, Message: "disk full"},
+		Workers: []domain.Worker{{Name: "w1", Boot: 1, State: domain.WorkerAvailable, Types: []string{"shell"}, Lanes: map[domain.Lane]int{domain.LaneDefault: 2}, SeenAt: at(heard)}},
+		Missing: []instance.MissingDep{{Dependency: instance.Dependency{InstanceDep: domain.InstanceDep{Name: "up", Upstream: 5, BizDate: date("2026-02-03")}, Said: "1 of 2"}}},
+	}
+}
+
+func date(s string) domain.BizDate {
+	d, err := domain.ParseBizDate(s)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func limited(f *instance.Facts) { f.Instance.WakeAt = at(until) }
+
+func noBroker(f *instance.Facts) { f.BrokerThere = false }
+
+func noRedis(f *instance.Facts) { f.Now = f.Now.Add(time.Minute) }
+
+func worker(change func(w *domain.Worker)) func(f *instance.Facts) {
+	return func(f *instance.Facts) { change(&f.Workers[0]) }
+}
+
+// waits is every wait there is.
+func waits() []wait {
+	both, from := []string{since, until}, []string{since}
+	return []wait{
+		{"dependencies", domain.WaitingDeps, nil, "It waits since {since} for up of 2026-02-03 (1 of 2). It has no deps_timeout", "起等待 up 2026-02-03（1 of 2）。 任务没有设置 deps_timeout", from},
+		{"dependencies, limited", domain.WaitingDeps, limited, "fails, by its deps_timeout of 30 min", "仍未满足则失败", both},
+		{"overlap", domain.HeldOverlap, func(f *instance.Facts) {
+			f.InWay = &domain.Instance{ID: 9, BizDate: date("2026-02-02"), Status: running(domain.Executing)}
+		},
+			"for the instance of 2026-02-02 (id 9; Running, executing) to end", "等待 2026-02-02 的实例（9；", from},
+		{"overlap, limited", domain.HeldOverlap, limited, "for an earlier instance of this job to end", "等待此前的实例结束", both},
+		{"overlap without a broker", domain.HeldOverlap, noBroker, "No broker is active, so it does not go on until one is", "没有活动的 broker", from},
+		{"pool", domain.HeldPool, limited, "for a free place in its pool", "等待资源池的空位", both},
+		{"queue: no broker", domain.Queued, noBroker, "but no broker is active", "没有活动的 broker", from},
+		{"queue: no Redis", domain.Queued, noRedis, "Redis, through which workers are reached, has not answered the broker since", "连不上用来联系执行节点的 Redis", []string{since, heard}},
+		{"queue: no worker", domain.Queued, func(f *instance.Facts) { f.Workers = nil }, "no worker is alive", "没有存活的执行节点", from},
+		{"queue: all lost", domain.Queued, worker(func(w *domain.Worker) { w.LostAt = at(now) }), "the only one known is lost", "全部失联", from},
+		{"queue: type", domain.Queued, worker(func(w *domain.Worker) { w.Types = nil }), "no worker alive runs the type shell", "不支持类型 shell", from},
+		{"queue: tag", domain.Queued, func(f *instance.Facts) { f.Spec.Tags = []string{"gpu"} }, "has all its tags (gpu); w1 lacks gpu", "w1 缺少 gpu", from},
+		{"queue: draining", domain.Queued, worker(func(w *domain.Worker) { w.Drain = true }), "takes no more work (w1)", "不再接收任务（w1）", from},
+		{"queue: lane", domain.Queued, worker(func(w *domain.Worker) { w.Lanes = nil }), "has a thread in lane default", "没有线程", from},
+		{"queue: full", domain.Queued, worker(func(w *domain.Worker) { w.Running = 2 }), "all 2 threads in lane default", "都被占用", from},
+		{"queue: soon", domain.Queued, limited, "is about to be sent to a worker. At {until} it fails, by its queue_timeout of 30 min", "即将下发", both},
+		{"not acknowledged", domain.Dispatched, func(f *instance.Facts) { f.Attempt.State = domain.AttemptSent }, "has not acknowledged it yet; without an answer it goes to another", "得不到应答时会改发", from},
+		{"for a thread", domain.Dispatched, nil, "waits for a free thread", "等待空闲线程", from},
+		{"running", domain.Executing, nil, "It runs on w1 since {since}, for 5 min 6 s so far. At {until} it is ended, by its time-out of 30 min", "将因超时被终止", both},
+		{"running, silent", domain.Executing, func(f *instance.Facts) { f.Now = f.Now.Add(3 * time.Second) }, "If it stays silent it soon counts as lost, and then the task is sent to another worker", "没有心跳", []string{heard}},
+		{"running without a broker", domain.Executing, func(f *instance.Facts) { noBroker(f); noRedis(f) }, "No broker is active, so that is how it stood when one was", "没有活动的 broker", from},
+		{"running without Redis", domain.Executing, noRedis, "since then Redis, through which workers are heard, has not answered the broker. Nobody counts as lost for it", "不会因此判定任何节点失联", []string{since, heard}},
+		{"stopping", domain.Stopping, limited, "has not said yet that it ended. If its end is not confirmed by {until}, it counts as killed", "按已终止处理", both},
+		{"stopping without a broker", domain.Stopping, noBroker, "No broker is active", "没有活动的 broker", from},
+		{"orphan", domain.Orphan, nil, "a person must say what happened", "需要人工确认", nil},
+		{"back-off", domain.Backoff, limited, "It waits to retry until {until} (retry 1 of 2). The try before ended so: disk full", "等待到 {until} 重试", []string{until}},
+		{"back-off without a broker", domain.Backoff, func(f *instance.Facts) { limited(f); noBroker(f) }, "it does not go on until one is", "恢复之前它不会继续", []string{until}},
+		{"approval", domain.WaitingApproval, nil, "waits for somebody to approve it", "等待审批", nil},
+	}
+}
+
+// Each wait is said as it is in both languages, with since when, until when at most, and what follows then.
+func TestWhyTellsTheTruthOfEachWait(t *testing.T) {
+	seen := map[domain.Label]bool{}
+	for _, w := range waits() {
+		seen[w.label] = true
+		f := waiting(w.label)
+		if w.change != nil {
+			w.change(&f)
+		}
+		for lang, words := range map[string]string{i18n.English: w.en, "zh-CN": w.zh} {
+			said := instance.Why(f).In(i18n.With(t.Context(), lang))
+			words = strings.NewReplacer("{since}", since+" UTC", "{until}", until+" UTC").Replace(words)
+			if !strings.Contains(said, words) || strings.ContainsAny(said, "⟦⟧{}") {
+				t.Errorf("%s in %s: %q, want %q in it", w.name, lang, said, words)
+			}
+			for _, m := range w.moments {
+				if !strings.Contains(said, m+" UTC") {
+					t.Errorf("%s in %s: %q does not say %s", w.name, lang, said, m)
+				}
+			}
+		}
+	}
+	for _, l := range append(domain.Labels[domain.Running], domain.Labels[domain.Retrying]...) {
+		if !seen[l] {
+			t.Errorf("no row waits as %s", l)
+		}
+	}
+}
+
+// A worker that alone is silent is not taken for a Redis that is, and a broker that is away is not taken for a silent worker.
+func TestWhyTellsWhoIsSilent(t *testing.T) {
+	f := waiting(domain.Executing)
+	f.Now = f.Now.Add(time.Minute)
+	f.Workers = append(f.Workers, domain.Worker{Name: "w2", State: domain.WorkerAvailable, SeenAt: f.Now.Add(-time.Second)})
+	if said := instance.Why(f).English(); !strings.Contains(said, "w1 had it, and has been silent") || strings.Contains(said, "Redis") {
+		t.Errorf("one of two is silent: %q", said)
+	}
+	f.BrokerThere = false
+	if said := instance.Why(f).English(); strings.Contains(said, "silent") || !strings.Contains(said, "No broker is active") {
+		t.Errorf("no broker hears: %q", said)
+	}
+}
+
+func TestWhyAKillWasNotConfirmed(t *testing.T) {
+	f := instance.Facts{Instance: domain.Instance{Status: cancelled(domain.Killed)}, Kill: &domain.Event{Actor: "ana", At: at(since)},
+		Attempt: &domain.Attempt{Target: "w1", State: domain.AttemptLost}}
+	for lang, words := range map[string]string{i18n.English: "killed by ana at " + since + " UTC, but w1 has not confirmed", "zh-CN": "w1 没有确认结束"} {
+		if said := instance.Why(f).In(i18n.With(t.Context(), lang)); !strings.Contains(said, words) {
+			t.Errorf("%s: %q", lang, said)
+		}
+	}
+}
