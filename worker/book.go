@@ -112,6 +112,16 @@ func (b *book) claims(now time.Duration, nonce func() string) []protocol.Claim {
 	return out
 }
 
+// unsent makes claims due again at once that could not be written: their waits are for an answer, and a Redis that was
+// away for long would find them at their longest.
+func (b *book) unsent(cs []protocol.Claim, now time.Duration) {
+	for _, c := range cs {
+		if m := b.messages[c.Message]; m != nil && m.nonce == c.Nonce {
+			m.next, m.wait = now, claimFirst
+		}
+	}
+}
+
 // answer applies the center's answer and returns the attempts that are granted by it, in its order. It returns again
 // when the answer was right but came too late: the same is then claimed once more, at once.
 func (b *book) answer(a protocol.Answer, now time.Duration) (granted []*attempt, again bool) {

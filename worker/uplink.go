@@ -115,6 +115,9 @@ func (u *uplink) send(ctx context.Context) bool {
 	if err := n.link.Write(ctx, entries...); err != nil {
 		n.meter.writeErrors.Inc()
 		u.keep(started, refused)
+		n.mu.Lock()
+		n.book.unsent(claims, n.cfg.Boot())
+		n.mu.Unlock()
 		n.out.hurry(reports)
 		return false
 	}

@@ -98,6 +98,9 @@ func (b *Broker) settleLife(ctx context.Context, at domain.Boot, o lifeOver) err
 		return err
 	}
 	crash.At("lost.settled")
+	if err := b.tellLost(ctx, at, now); err != nil {
+		return err
+	}
 	b.mem.mu.Lock()
 	known := b.mem.over[at]
 	for _, id := range wait {
@@ -286,4 +289,14 @@ func (b *Broker) killStrangers(ctx context.Context, strangers map[domain.ID]doma
 		err = errors.Join(err, b.Mail.Post(ctx, out))
 	}
 	return err
+}
+
+// tellLost tells a worker that counts as lost to stop what was given to others. It may
+// be one that can still read and no longer write.
+func (b *Broker) tellLost(ctx context.Context, at domain.Boot, ids []domain.ID) error {
+	lost := make(map[domain.ID]domain.Boot, len(ids))
+	for _, id := range ids {
+		lost[id] = at
+	}
+	return b.killStrangers(ctx, lost)
 }

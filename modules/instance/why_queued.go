@@ -3,12 +3,15 @@ package instance
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
 )
 
 // whyQueued says what the broker would have to find and does not: itself, a worker
-// alive, one with the type, with the tags, one that takes work, threads in the lane.
+// alive, one with the type, with the tags, one that takes work, one whose clock is
+// right, threads in the lane.
 func whyQueued(f Facts) Sentence {
 	since := f.Instance.ReadyAt
 	if f.BrokerKnown && !f.BrokerThere {
@@ -36,7 +39,24 @@ func whyQueued(f Facts) Sentence {
 	if len(taking) == 0 {
 		return say("why.draining", "workers", nameAll(tagged), "at", since)
 	}
-	return whyNoRoom(f, taking)
+	timely := having(taking, func(w domain.Worker) bool { return w.Skew.Abs() <= protocol.MaxSkewMs*time.Millisecond })
+	if len(timely) == 0 {
+		return say("why.clock", "list", clocks(taking), "at", since)
+	}
+	return whyNoRoom(f, timely)
+}
+
+// clocks says of each worker how far its clock is off, the first few of them.
+func clocks(ws []domain.Worker) []Sentence {
+	var out []Sentence
+	for _, w := range ws[:min(len(ws), maxNamed)] {
+		id := "why.clock_ahead"
+		if w.Skew < 0 {
+			id = "why.clock_behind"
+		}
+		out = append(out, say(id, "worker", w.Name, "by", w.Skew.Abs().Round(100*time.Millisecond)))
+	}
+	return out
 }
 
 // whyNoRoom says that the threads of the lane are taken, as far as the workers'

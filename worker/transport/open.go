@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,6 +53,7 @@ func Open(ctx context.Context, rawURL string) (*redis.Client, error) {
 // Dial makes a client for rawURL (redis://, rediss://, unix://, redis-sentinel://, rediss-sentinel://) and asks nothing
 // yet: a Redis that is down is found out by the first call.
 func Dial(rawURL string) (*redis.Client, error) {
+	quiet()
 	if isSentinel(rawURL) {
 		return dialSentinel(rawURL)
 	}
@@ -63,6 +66,17 @@ func Dial(rawURL string) (*redis.Client, error) {
 	}
 	tune(opt)
 	return redis.NewClient(opt), nil
+}
+
+// quiet sends what the library says of itself where the process' own log goes, as detail: it says the same at each try
+// to reach a Redis that is away, and who tried says that it is. The library has one logger per process.
+var quiet = sync.OnceFunc(func() { redis.SetLogger(detail{}) })
+
+type detail struct{}
+
+// Printf is the library's.
+func (detail) Printf(ctx context.Context, format string, v ...any) {
+	slog.DebugContext(ctx, "redis: "+fmt.Sprintf(format, v...))
 }
 
 // tune sets what every connection of AX has in common.
