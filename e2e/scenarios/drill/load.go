@@ -8,7 +8,7 @@ import (
 	"github.com/axsched/ax/e2e/setup"
 )
 
-// beat is from one fire of a job to its next. A minute is a multiple of it.
+// beat is from one fire of a job to its next, unless its kind says otherwise. A minute is a multiple of it.
 const beat = 6 * time.Second
 
 // pairEach is from one pair of jobs, of which the second needs the first, to the next pair.
@@ -20,41 +20,50 @@ type kind struct {
 	n       int           // jobs
 	noop    bool          // takes no process, so it writes no diary
 	work    string        // the shell command; empty: nothing but the diary
-	lasts   time.Duration // of the work
+	every   time.Duration // from one fire to the next; a minute is a multiple of it. 0: beat
 	wait    bool          // on_worker_lost: wait, so two of its attempts must never be alive at once
 	overlap string        // allow unless given; else two fires of a job must never be alive at once
 	flaky   bool          // the first attempt fails
-	paired  bool          // by at:, in pairs
 	spare   []string      // ends beside success that the job's own policies explain, as state/label
 }
 
-// kinds fire 1,000 times a minute: 96 jobs each six seconds, and twenty pairs a minute.
-func kinds() []*kind {
+// kinds fire 1,000 times a minute: 95 jobs each six seconds, ten each minute, and twenty pairs a minute. long is how
+// long the longest tasks take, which are to outlive a fault.
+func kinds(long time.Duration) []*kind {
+	nap := fmt.Sprintf("sleep %.0f", long.Seconds())
 	return []*kind{
-		{name: "noop", n: 50, noop: true},
+		{name: "noop", n: 49, noop: true},
 		{name: "quick", n: 20},
-		{name: "work", n: 8, work: "sleep 3", lasts: 3 * time.Second},
-		{name: "careful", n: 8, work: "sleep 2", lasts: 2 * time.Second, wait: true},
+		{name: "work", n: 8, work: "sleep 3"},
+		{name: "careful", n: 8, work: "sleep 2", wait: true},
+		{name: "long", n: 5, work: nap, every: time.Minute},
+		{name: "long_careful", n: 5, work: nap, every: time.Minute, wait: true},
 		{name: "flaky", n: 4, work: "test {{attempt}} -gt 1", flaky: true},
-		{name: "queue", n: 2, work: "sleep 4", lasts: 4 * time.Second, wait: true, overlap: "queue", spare: []string{"cancelled/skipped"}},
-		{name: "skip", n: 2, work: "sleep 7", lasts: 7 * time.Second, wait: true, overlap: "skip", spare: []string{"cancelled/skipped"}},
-		{name: "replace", n: 1, work: "sleep 4", lasts: 4 * time.Second, wait: true, overlap: "replace", spare: []string{"cancelled/killed"}},
-		{name: "chased", n: 1, work: "sleep 7", lasts: 7 * time.Second, wait: true, overlap: "replace", spare: []string{"cancelled/killed"}},
-		{name: "first", work: "sleep 0.2", paired: true},
-		{name: "second", paired: true},
+		{name: "queue", n: 2, work: "sleep 4", wait: true, overlap: "queue", spare: []string{"cancelled/skipped"}},
+		{name: "skip", n: 2, work: "sleep 7", wait: true, overlap: "skip", spare: []string{"cancelled/skipped"}},
+		{name: "replace", n: 1, work: "sleep 4", wait: true, overlap: "replace", spare: []string{"cancelled/killed"}},
+		{name: "chased", n: 1, work: "sleep 7", wait: true, overlap: "replace", spare: []string{"cancelled/killed"}},
+		{name: firstOfPair, work: "sleep 0.2"},
+		{name: secondOfPair},
 	}
 }
 
+// The kinds of the jobs that fire once, in pairs.
+const (
+	firstOfPair  = "first"
+	secondOfPair = "second"
+)
+
 // free reports whether nothing but the scheduler and the queue decides when a fire starts, so that its lateness
 // counts.
-func (k *kind) free() bool { return k.overlap == "" && k.name != "second" }
+func (k *kind) free() bool { return k.overlap == "" && k.name != secondOfPair }
 
 // job is one job with all its planned fires, computed here and nowhere else.
 type job struct {
 	*kind
 	name  string
 	needs string // the job that it depends on
-	phase int    // fires at seconds that leave this remainder by beat
+	phase int    // fires at seconds that leave this remainder by its kind's every
 	once  time.Time
 }
 
@@ -66,19 +75,23 @@ type load struct {
 }
 
 // newLoad is the load whose judged fires are those of [from, to), whole seconds.
-func newLoad(from, to time.Time) *load {
+func newLoad(from, to time.Time, long time.Duration) *load {
 	l := &load{byName: map[string]*job{}, from: from, to: to}
-	for _, k := range kinds() {
+	of := map[string]*kind{}
+	for _, k := range kinds(long) {
+		of[k.name] = k
+		if k.every == 0 {
+			k.every = beat
+		}
 		for i := range k.n {
-			l.add(&job{kind: k, name: fmt.Sprintf("%s_%02d", k.name, i), phase: len(l.jobs) % int(beat.Seconds())})
+			phase := len(l.jobs) * int(k.every/beat) % int(k.every.Seconds())
+			l.add(&job{kind: k, name: fmt.Sprintf("%s_%02d", k.name, i), phase: phase})
 		}
 	}
-	all := kinds()
-	first, second := all[len(all)-2], all[len(all)-1]
 	for i, at := 0, from; at.Before(to); i, at = i+1, at.Add(pairEach) {
-		up := &job{kind: first, name: fmt.Sprintf("first_%04d", i), once: at}
+		up := &job{kind: of[firstOfPair], name: fmt.Sprintf("first_%04d", i), once: at}
 		l.add(up)
-		l.add(&job{kind: second, name: fmt.Sprintf("second_%04d", i), once: at, needs: up.name})
+		l.add(&job{kind: of[secondOfPair], name: fmt.Sprintf("second_%04d", i), once: at, needs: up.name})
 	}
 	return l
 }
@@ -97,7 +110,7 @@ func (j *job) fires(from, to time.Time) []int64 {
 		return []int64{j.once.UnixMilli()}
 	}
 	var out []int64
-	step := int64(beat.Seconds())
+	step := int64(j.every.Seconds())
 	for sec := from.Unix(); sec < to.Unix(); sec++ {
 		if sec%step == int64(j.phase) {
 			out = append(out, sec*1000)
@@ -132,10 +145,13 @@ func (j *job) yaml(d *setup.Diary, enabled bool) string {
 		overlap = "allow"
 	}
 	fmt.Fprintf(&b, "version: v1\njob:\n  name: %s\n  timezone: UTC\n  overlap: %s\n  misfire: fire_all\n  timeout: 120\n  retry: {times: 3, interval: 2}\n  enabled: %v\n", j.name, overlap, enabled)
-	if j.once.IsZero() {
-		fmt.Fprintf(&b, "  cron: \"%d-59/%d * * * * *\"\n  dialect: seconds\n", j.phase, int(beat.Seconds()))
-	} else {
+	switch {
+	case !j.once.IsZero():
 		fmt.Fprintf(&b, "  at: %q\n", j.once.UTC().Format(time.RFC3339))
+	case j.every == time.Minute:
+		fmt.Fprintf(&b, "  cron: \"%d * * * * *\"\n  dialect: seconds\n", j.phase)
+	default:
+		fmt.Fprintf(&b, "  cron: \"%d-59/%d * * * * *\"\n  dialect: seconds\n", j.phase, int(j.every.Seconds()))
 	}
 	if j.wait {
 		b.WriteString("  on_worker_lost: wait\n")

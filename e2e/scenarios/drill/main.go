@@ -3,10 +3,10 @@
 // It starts private stores, two centers and three workers, puts 1,000 fires a minute on them, breaks one thing,
 // and compares three accounts: the fires that it planned itself, AX's rows and ledger, and a diary that the tasks
 // write outside AX. It owns everything that it starts and leaves nothing behind, also after ^C. With -soak it breaks
-// something at random each 20 s instead. Its exit code is 1 when work was lost or doubled or a state was wrong, 2
+// something at random again and again instead. Its exit code is 1 when work was lost or doubled or a state was wrong, 2
 // when it could not tell.
 //
-//	go run ./e2e/scenarios/drill [-only KEY,…] [-long] [-brief] [-lasts D] [-soak 30m [-seed N]] [-json FILE] [-keep DIR]
+//	go run ./e2e/scenarios/drill [-only KEY,…] [-long] [-brief] [-lasts D] [-soak 30m [-seed N] [-each 20s]] [-json FILE] [-keep DIR]
 package main
 
 import (
@@ -34,6 +34,7 @@ type options struct {
 	lasts time.Duration
 	soak  time.Duration
 	seed  uint64
+	each  time.Duration
 	json  string
 	keep  string
 }
@@ -45,15 +46,16 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.long, "long", false, "also hold the drills of ten minutes and more")
 	f.BoolVar(&o.brief, "brief", false, "shorter faults and less load time, for a first look")
 	f.DurationVar(&o.lasts, "lasts", 0, "let each fault that has an end last this long")
-	f.DurationVar(&o.soak, "soak", 0, "instead of drills, break something at random each 20 s for this long")
+	f.DurationVar(&o.soak, "soak", 0, "instead of drills, break something at random again and again for this long")
+	f.DurationVar(&o.each, "each", 20*time.Second, "from one fault of the soak to the next")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64N(1_000_000), "of the random faults; printed")
 	f.StringVar(&o.json, "json", "", "also write everything as JSON to this file")
 	f.StringVar(&o.keep, "keep", "", "copy logs, diary and rows of drills that found something below this folder")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 || o.soak < 0 || o.lasts < 0 {
-		return o, fmt.Errorf("no arguments are taken, and -soak and -lasts are not negative")
+	if f.NArg() > 0 || o.soak < 0 || o.lasts < 0 || o.each <= 0 {
+		return o, fmt.Errorf("no arguments are taken, -soak and -lasts are not negative and -each is positive")
 	}
 	_, err := o.chosen()
 	return o, err
@@ -90,6 +92,14 @@ func (o options) pace() (warm, after time.Duration) {
 		return 6 * time.Second, 14 * time.Second
 	}
 	return 20 * time.Second, time.Minute
+}
+
+// longest is how long the longest tasks take.
+func (o options) longest() time.Duration {
+	if o.brief {
+		return 8 * time.Second
+	}
+	return 45 * time.Second
 }
 
 const (

@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// soakEach is from one random fault to the next.
-const soakEach = 20 * time.Second
-
 // Soak is what a long run under random faults showed.
 type Soak struct {
 	Seed     uint64         `json:"seed"`
@@ -31,7 +28,7 @@ type Soak struct {
 	Findings []string       `json:"findings,omitempty"`
 }
 
-// Memory is the resident memory of one process, MB: means of the first and the last third of the run.
+// Memory is the resident memory of one process, MB: medians of the first and the last third of the run.
 type Memory struct {
 	Process string  `json:"process"`
 	First   float64 `json:"first"`
@@ -45,6 +42,9 @@ const (
 	growthFree = 24
 	// growthShare is by how much more, as a share.
 	growthShare = 0.2
+	// judgedFrom is the shortest soak whose memory is judged: in a shorter one a center that takes over grows to what
+	// the active one takes.
+	judgedFrom = 10 * time.Minute
 )
 
 func (s *Soak) harm() bool { return s.Lost+s.Doubled+s.Wrong > 0 }
@@ -81,7 +81,7 @@ func killOtherCenter(t *trouble) {
 	t.mend = other.Restart
 }
 
-// soak runs the load and breaks something each 20 s.
+// soak runs the load and breaks something again and again.
 func soak(ctx context.Context, o options) (*Soak, error) {
 	fmt.Printf("Soak of %s, seed %d.\n", o.soak, o.seed)
 	out := &Soak{Seed: o.seed, Seconds: o.soak.Seconds(), Faults: map[string]int{}}
@@ -89,9 +89,8 @@ func soak(ctx context.Context, o options) (*Soak, error) {
 	rng := rand.New(rand.NewPCG(o.seed, 0))
 	judged := false
 	err := p.Do(func() {
-		t := begin(raise(p), o.soak)
-		next := t.load.from.Add(soakEach)
-		for ; next.Before(t.load.to.Add(-soakEach)); next = next.Add(soakEach) {
+		t := begin(raise(p), o.soak, o.longest())
+		for next := t.load.from.Add(o.each); next.Before(t.load.to.Add(-o.each)); next = next.Add(o.each) {
 			t.pass(next)
 			f := whim(rng)
 			out.Faults[f.key]++
@@ -160,20 +159,15 @@ func (t *trial) thirds() (out []Memory) {
 	for _, name := range sortedKeys(t.weights) {
 		all := t.weights[name]
 		third := max(len(all)/3, 1)
-		m := Memory{Process: name, First: mean(all[:third]), Last: mean(all[len(all)-third:])}
-		m.Flat = name == "mariadb" || name == "redis" || m.Last <= m.First*(1+growthShare)+growthFree
+		m := Memory{Process: name, First: median(all[:third]), Last: median(all[len(all)-third:])}
+		m.Flat = name == "mariadb" || name == "redis" || t.load.to.Sub(t.load.from) < judgedFrom || m.Last <= m.First*(1+growthShare)+growthFree
 		out = append(out, m)
 	}
 	return out
 }
 
-func mean(all []float64) float64 {
-	var sum float64
-	for _, v := range all {
-		sum += v
-	}
-	return sum / float64(len(all))
-}
+// median is the middle one, of an even number the upper one of the two in the middle.
+func median(all []float64) float64 { return slices.Sorted(slices.Values(all))[len(all)/2] }
 
 // memoryOf is the resident memory of a process, MB; 0 if it is not there.
 func memoryOf(pid int) float64 {

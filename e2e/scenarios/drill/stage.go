@@ -50,7 +50,7 @@ func raise(p *setup.Program) *stage {
 	}
 	s.centers = append(s.centers, s.site.Center(p, setup.Opts{Name: "center-b"}))
 	for i := range 3 {
-		s.workers = append(s.workers, s.site.Worker(p, setup.Opts{Name: fmt.Sprintf("w%d", i+1)}))
+		s.workers = append(s.workers, s.site.Worker(p, setup.Opts{Name: fmt.Sprintf("w%d", i+1), Env: []string{"AX_WORKER_LANES_DEFAULT=12"}})) // two bear the load of three
 	}
 	return s
 }

@@ -40,11 +40,12 @@ type trial struct {
 	gone   map[lifeKey]staleness
 }
 
-// begin puts a load into force whose first judged fire comes soon, and returns it watched.
-func begin(s *stage, lasts time.Duration) *trial {
+// begin puts a load into force whose first judged fire comes soon, and returns it watched. long is how long the longest
+// tasks take.
+func begin(s *stage, lasts, long time.Duration) *trial {
 	from := time.Now().Add(5 * time.Second).Truncate(time.Second)
 	from = from.Add(time.Duration(int(lasts/pairEach)) * 8 * time.Millisecond).Truncate(time.Second) // putting pairs into force takes time
-	t := &trial{stage: s, load: newLoad(from, from.Add(lasts)), watch: newWatch(s.diary.Path()), weights: map[string][]float64{}, quit: make(chan struct{}), gone: map[lifeKey]staleness{}}
+	t := &trial{stage: s, load: newLoad(from, from.Add(lasts), long), watch: newWatch(s.diary.Path()), weights: map[string][]float64{}, quit: make(chan struct{}), gone: map[lifeKey]staleness{}}
 	s.client().Apply(t.load.yaml(s.diary, true))
 	if time.Until(from) < time.Second {
 		s.Fatalf("putting %d jobs into force took too long: the first fire that counts was due at %s", len(t.load.jobs), from.Format(clockForm))
@@ -225,7 +226,7 @@ func hold(p *setup.Program, o options, f fault) (*Result, error) {
 	err := p.Do(func() {
 		p.Say("drill %s: %s", f.key, f.name)
 		warm, after := o.pace()
-		t := begin(raise(p), warm+f.lasts+after)
+		t := begin(raise(p), warm+f.lasts+after, o.longest())
 		t.pass(t.load.from.Add(warm))
 		begun, healed, victims := t.force(f)
 		facts := t.settle()

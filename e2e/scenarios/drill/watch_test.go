@@ -63,7 +63,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func TestLoadIsAThousandFiresAMinute(t *testing.T) {
-	l := newLoad(begunAt, begunAt.Add(10*time.Minute))
+	l := newLoad(begunAt, begunAt.Add(10*time.Minute), time.Second)
 	if n := l.planned(); n != 10_000 {
 		t.Errorf("%d fires are planned for ten minutes", n)
 	}
