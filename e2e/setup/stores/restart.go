@@ -3,6 +3,8 @@ package stores
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -19,7 +21,9 @@ func (s *Server) Kill() error {
 	if _, err := io.WriteString(s.end, "kill\n"); err != nil {
 		return fmt.Errorf("killing the server on %s: %w", s.addr, err)
 	}
-	for deadline := time.Now().Add(killLimit); runs(pid); time.Sleep(5 * time.Millisecond) {
+	// The keeper's note of the process must be gone too, or the next life would be taken for this one.
+	noted := func() bool { _, err := os.Stat(filepath.Join(s.Dir, "keeper.pid")); return err == nil }
+	for deadline := time.Now().Add(killLimit); runs(pid) || noted(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("process %d of the server on %s was not gone %s after SIGKILL", pid, s.addr, killLimit)
 		}
