@@ -94,7 +94,7 @@ func (jobs) NamesOf(context.Context, []domain.ID) (map[domain.ID]domain.JobName,
 
 func routed(t *testing.T, b *books) *httpx.Router {
 	t.Helper()
-	router, err := httpx.New(httpx.Options{Policy: people{}, Identity: people{}, Sessions: people{}, Ledger: people{}, Denials: people{},
+	router, err := httpx.New(httpx.Options{Policy: people{}, Identity: people{}, Sessions: people{}, Ledger: people{}, Denials: people{}, Patience: time.Minute,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		t.Fatal(err)
