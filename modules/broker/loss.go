@@ -14,11 +14,6 @@ import (
 	"github.com/axsched/ax/worker/protocol/crash"
 )
 
-// waitGrace is how long after the loss of a worker an attempt whose job says
-// on_worker_lost: wait is settled: the worker's watchdog ends such tasks when no
-// renewal was answered for 30 s; the rest is grace.
-const waitGrace = 35 * time.Second
-
 // inspect looks at the fleet once a second: who is there, who is gone, and
 // whether each worker knows what it was granted.
 func (b *Broker) inspect(ctx context.Context) error {
@@ -105,7 +100,7 @@ func (b *Broker) settleLife(ctx context.Context, at domain.Boot, o lifeOver) err
 	known := b.mem.over[at]
 	for _, id := range wait {
 		if _, ok := b.mem.waitLost[id]; !ok && b.mem.flights[id] != nil && known != nil {
-			b.mem.waitLost[id] = b.Mono().Add(waitGrace)
+			b.mem.waitLost[id] = b.Mono().Add(domain.LossWaitGrace)
 		}
 	}
 	b.mem.mu.Unlock()
@@ -193,7 +188,7 @@ func (b *Broker) settleWaiting(ctx context.Context) error {
 		}
 	}
 	b.mem.mu.Unlock()
-	return b.lose(ctx, due, fmt.Sprintf("its worker was lost and has not come back within %s", waitGrace))
+	return b.lose(ctx, due, fmt.Sprintf("its worker was lost and has not come back within %s", domain.LossWaitGrace))
 }
 
 // compare holds what each heartbeat names against what was granted. A grant that

@@ -108,6 +108,11 @@ const (
 	LossHold  LossPolicy = "hold"
 )
 
+// LossWaitGrace is how long after the loss of a worker an attempt whose job says
+// on_worker_lost: wait is left alone: the worker's watchdog ends such tasks when no
+// renewal was answered for 30 s; the rest is for the killing.
+const LossWaitGrace = 35 * time.Second
+
 // Exec is what a job runs: the executor's type and its own settings.
 type Exec struct {
 	Type string `json:"type"`

@@ -188,6 +188,8 @@ func whySent(f Facts) Sentence {
 	if _, keeps := whatKeeps(f); silent && !keeps && in.Label != domain.Orphan {
 		key := "why.silent_retry"
 		switch {
+		case !w.LostAt.IsZero() && f.Spec.OnWorkerLost == domain.LossWait:
+			return say("why.lost_wait", "target", a.Target, "at", w.LostAt, "until", w.LostAt.Add(domain.LossWaitGrace))
 		case in.Label == domain.Stopping:
 			key = "why.silent_stopping"
 		case f.Spec.OnWorkerLost == domain.LossWait:

@@ -161,6 +161,14 @@ func TestExplain(t *testing.T) {
 	})
 }
 
+// lost says that the fleet counts all workers as lost since then.
+func lost(f instance.Facts, at time.Time) instance.Facts {
+	for i := range f.Workers {
+		f.Workers[i].LostAt = at
+	}
+	return f
+}
+
 // Nothing is said to run on a worker that was not heard of for a while, and what follows is what the job asks for.
 func TestWhyASilentWorkerIsNotSaidToRun(t *testing.T) {
 	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
@@ -177,6 +185,7 @@ func TestWhyASilentWorkerIsNotSaidToRun(t *testing.T) {
 		{facts(4*time.Second, domain.LossRetry, false), "It runs on w1"},
 		{facts(7*time.Second, domain.LossRetry, false), "sent to another worker; it may have run in part"},
 		{facts(7*time.Second, domain.LossWait, false), "only once it cannot be alive any more"},
+		{lost(facts(20*time.Second, domain.LossWait, false), now.Add(-9*time.Second)), "to another worker at about 2026-02-03 04:05:32 UTC"},
 		{facts(7*time.Second, domain.LossHold, false), "a person must say"},
 		{facts(7*time.Second, domain.LossHold, true), "it may have run in part"},
 	} {
