@@ -48,7 +48,7 @@ func goldenAPI(t *testing.T) *api {
 {"file":"good.yaml","line":3,"column":3,"message":"no timeout is given","hint":"write timeout:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"warning"}]}],"dryRun":false}`)
 	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[{"id":"1","job":"hello","planned":60,"fired":57,"skipped":1,"missed":1,"pending":1,"unplanned":0,"balanced":true,"reasons":{"missed: nobody was alive":1,"skipped: overlap":1},"absentCount":0,"absent":[]}]}`)
 	a.on("GET /api/v1/orphans", 200, `{"orphans":[{"id":"411052400640000001","job":"pay","project":"default","bizDate":"2026-02-03","state":"running","label":"orphan","run":1,"startedAt":"2026-02-03T02:00:01.000Z","attempt":"411052400640000002","target":"worker-07","lostAt":"2026-02-03T02:10:00.000Z","evidence":"worker worker-07 (boot 3) has been silent for 10s"}],"cursor":""}`)
-	a.on("POST /api/v1/orphans/settle", 200, `{"settled":1,"results":[{"id":"411052400640000001","state":"success","label":"","error":""},{"id":"411052400640000003","state":"success","label":"","error":"instance 411052400640000003 is no orphan any more: it is success"}]}`)
+	a.on("POST /api/v1/orphans/settle", 200, `{"settled":1,"results":[{"id":"411052400640000001","state":"success","label":"","error":""},{"id":"411052400640000003","state":"success","label":"","error":"instance 411052400640000003 is no orphan: it is success"}]}`)
 	a.on("GET /api/v1/ledger/fires", 200, `{"fires":[{"expected":"2026-02-03T03:01:00Z","bizDate":"2026-02-03","state":"missed","reason":"older than 7 days","instance":""}],"cursor":""}`)
 	return a
 }

@@ -64,7 +64,7 @@ func TestAnOrphanWaitsForAPerson(t *testing.T) {
 		if n := len(again.Attempts); n != 2 || again.Attempts[1].Target != "second" || again.TraceID != ids["never"].TraceID {
 			t.Errorf("it runs again as %v", again)
 		}
-		if said := c.Run("settle", ids["never"].ID, "--as", "failed", "--reason", "too late"); said.Code != 1 || !strings.Contains(said.Out, "no orphan any more") {
+		if said := c.Run("settle", ids["never"].ID, "--as", "failed", "--reason", "too late"); said.Code != 1 || !strings.Contains(said.Out, "is no orphan") {
 			t.Errorf("settled twice: exit %d\n%s%s", said.Code, said.Out, said.Err)
 		}
 		if err := touch(gate); err != nil {

@@ -174,9 +174,9 @@ func standsAsJudged(p Pick, in domain.Instance, free bool) error {
 	case !free:
 		return domain.Fail(domain.Conflict, "instance %s is being changed right now", in.ID).WithHint("look again").Coded("orphan.busy")
 	case in.Label != domain.Orphan:
-		return domain.Fail(domain.Conflict, "instance %s is no orphan any more: it is %s", in.ID, in.Status).Coded("orphan.changed", "status", in.Status.String())
+		return domain.Fail(domain.Conflict, "instance %s is no orphan: it is %s", in.ID, in.Status).Coded("orphan.changed", "status", in.Status.String())
 	case p.Attempt != 0 && p.Attempt != in.AttemptID:
-		return domain.Fail(domain.Conflict, "instance %s was settled meanwhile, ran again and lost its worker once more", in.ID).WithHint("look again").Coded("orphan.lost_again")
+		return domain.Fail(domain.Conflict, "instance %s is an orphan of another attempt than the one that was named", in.ID).WithHint("look again").Coded("orphan.lost_again")
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestOrphansPage(t *testing.T) {
 		refused("a wrong pick", b.send("/orphans", "/orphans/settle", form), "nonsense")
 		form["pick"], form["idempotency_key"] = form["pick"][:2], []string{"k2"}
 		done := b.send("/orphans", "/orphans/settle", form)
-		has(t, "the answer", done, "1 orphan was settled", "no orphan any more", "stat 2026-02-04", "No orphan waits for you")
+		has(t, "the answer", done, "1 orphan was settled", "is no orphan", "stat 2026-02-04", "No orphan waits for you")
 		if again := b.send("/orphans", "/orphans/settle", form); again.status != http.StatusSeeOther || again.header.Get("Location") != "/orphans" {
 			t.Errorf("sent twice: %d %s", again.status, again.body)
 		}
@@ -152,7 +152,7 @@ func TestAPIOrphans(t *testing.T) {
 		first := w.api(operator, "POST", "/api/v1/orphans/settle", body, "Idempotency-Key", "s1")
 		first.into(t, &done)
 		if done.Settled != 1 || len(done.Results) != 3 || done.Results[0].State != "failed" || done.Results[0].Label != "worker_lost" || done.Results[0].Error != "" ||
-			done.Results[1].State != "" || done.Results[1].Error == "" || !strings.Contains(done.Results[2].Error, "lost its worker once more") {
+			done.Results[1].State != "" || done.Results[1].Error == "" || !strings.Contains(done.Results[2].Error, "orphan of another attempt") {
 			t.Fatalf("%s", first.body)
 		}
 		if again := w.api(operator, "POST", "/api/v1/orphans/settle", body, "Idempotency-Key", "s1"); again.body != strings.TrimSpace(first.body) {
