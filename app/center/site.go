@@ -189,11 +189,13 @@ func (l *life) database(ctx context.Context) error {
 // lagLimit is how old what workers said may be before the broker counts as stuck.
 const lagLimit = 15 * time.Second
 
-// brokerPart says whether the broker keeps up with what workers say.
+// brokerPart says whether the broker can assign and keeps up with what workers say.
 func brokerPart(s broker.Stats) Part {
 	switch {
 	case !s.Active:
 		return Part{OK: true, Note: "standing by"}
+	case s.Deaf != "":
+		return Part{Note: "active, but nothing is assigned and nobody counts as lost: the registry cannot be relied on: " + s.Deaf}
 	case s.UplinkLag > lagLimit:
 		return Part{Note: fmt.Sprintf("active, but behind: what workers said %s ago was applied last", s.UplinkLag.Round(time.Second))}
 	}

@@ -49,6 +49,7 @@ type Stats struct {
 	Held      int           // instances that wait for their turn
 	Targets   int           // workers alive
 	Room      int           // attempts that they could be sent
+	Deaf      string        // why the registry cannot be relied on, so that nothing is assigned; "" = it can
 	UplinkLag time.Duration // age of the oldest entry of the batch applied last; 0 = nothing waits
 
 	Dispatched int64 // attempts committed for a target
@@ -73,6 +74,7 @@ func (b *Broker) Stats() Stats {
 	s.Ready, s.ReadyMore = f.backlog()
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
+	s.Deaf = b.mem.deaf
 	s.InFlight, s.Targets = len(b.mem.flights), len(b.mem.targets)
 	for _, l := range b.mem.lines {
 		s.Held += len(l.held)

@@ -19,7 +19,7 @@ import (
 func (b *Broker) inspect(ctx context.Context) error {
 	view, err := b.Fleet.Look(ctx)
 	if err != nil {
-		b.away()
+		b.away(err)
 		return fmt.Errorf("the registry is away, nothing is assigned and nobody counts as lost: %w", err)
 	}
 	b.back()
@@ -34,16 +34,17 @@ func (b *Broker) inspect(ctx context.Context) error {
 
 // away notes that the registry does not answer: nothing is assigned and no clock
 // of ack or loss runs.
-func (b *Broker) away() {
+func (b *Broker) away(why error) {
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
-	b.mem.fresh = false
+	b.mem.fresh, b.mem.deaf = false, why.Error()
 }
 
 // back lets the clocks of acks and grants begin anew when the registry answers again.
 func (b *Broker) back() {
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
+	b.mem.deaf = ""
 	if b.mem.fresh {
 		return
 	}

@@ -284,8 +284,14 @@ func TestAnOutageOfTheRegistryAssignsNothingAndLosesNobody(t *testing.T) {
 		}
 		w.want(a, "running/dispatched")
 		w.want(b, "running/queued")
+		if w.b.mem.deaf != "connection refused" {
+			t.Errorf("why nothing is assigned: %q", w.b.mem.deaf)
+		}
 		w.registry = nil
 		w.beat("w", w.ins[a].AttemptID)
+		if w.b.mem.deaf != "" {
+			t.Errorf("after its return: %q", w.b.mem.deaf)
+		}
 		w.do(w.b.round)
 		w.want(b, "running/dispatched")
 	})

@@ -26,6 +26,7 @@ type flight struct {
 type memory struct {
 	mu       sync.Mutex
 	fresh    bool      // the last look at the registry succeeded
+	deaf     string    // why it did not; "" before the first look
 	heard    time.Time // up to when all that workers said has been applied
 	targets  map[string]*target
 	flights  map[domain.ID]*flight     // by attempt
@@ -51,7 +52,7 @@ func newMemory() *memory {
 
 // reset forgets everything.
 func (m *memory) reset() {
-	m.fresh, m.heard = false, time.Time{}
+	m.fresh, m.deaf, m.heard = false, "", time.Time{}
 	m.targets, m.flights, m.byInst = map[string]*target{}, map[domain.ID]*flight{}, map[domain.ID]domain.ID{}
 	m.lines, m.turns = map[domain.ID]*line{}, map[domain.ID]bool{}
 	m.waitLost, m.over = map[domain.ID]time.Time{}, map[domain.Boot]*lifeOver{}
