@@ -247,13 +247,13 @@ func TestAnInboxIsReadOnWhereNothingMayBeRemoved(t *testing.T) {
 func TestURLsOfSentinelsAreToldApart(t *testing.T) {
 	for rawURL, wrong := range map[string]string{
 		"redis-sentinel://u:sesame@127.0.0.1:1,127.0.0.1:2/m/3?sentinel_password=sesame": "",
-		"rediss-sentinel://[::1]:26379/m":        "",
-		"redis-sentinel://:sesame@a/m":           "host:port",
-		"redis-sentinel://:sesame@a:1,b/m":       "host:port",
-		"redis-sentinel://:sesame@a:1":           "master is missing",
-		"redis-sentinel://:sesame@a:1/m/x":       "no number",
-		"redis-sentinel://a:1/m?password=sesame": "no option",
-		"redis-sentinel://:sesame%zz@a:1/m":      "percent-encoded",
+		"rediss-sentinel://[::1]:26379/m":                                                "",
+		"redis-sentinel://:sesame@a/m":                                                   "host:port",
+		"redis-sentinel://:sesame@a:1,b/m":                                               "host:port",
+		"redis-sentinel://:sesame@a:1":                                                   "master is missing",
+		"redis-sentinel://:sesame@a:1/m/x":                                               "no number",
+		"redis-sentinel://a:1/m?password=sesame":                                         "no option",
+		"redis-sentinel://:sesame%zz@a:1/m":                                              "percent-encoded",
 	} {
 		c, err := transport.Dial(rawURL)
 		if (wrong == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), wrong) {
