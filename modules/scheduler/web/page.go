@@ -94,6 +94,9 @@ func (h *Handlers) fill(c echo.Context, p *ledger.Page) error {
 // days are the first and the last day shown, both counted; the view gets them too.
 func (v *view) days(ctx context.Context) (first, last domain.BizDate, err error) {
 	today := domain.BizDateOf(i18n.Now(ctx), i18n.Zone(ctx))
+	if v.rng == "" && v.from+v.to != "" {
+		v.rng = "own" // a link that names days and no range means these days
+	}
 	switch v.rng {
 	case "yesterday":
 		first, last = today.AddDays(-1), today.AddDays(-1)

@@ -102,7 +102,7 @@ func TestTheLedgerOfOneJob(t *testing.T) {
 
 func TestAWrongLedgerIsSaidInThePage(t *testing.T) {
 	b := &books{}
-	for query, want := range map[string]string{"?range=own&from=tomorrow": "tomorrow is no date", "?range=own&from=2026-02-03&to=2026-13-01": "2026-13-01 is no date", "?job=other/b": "no such thing", "?job=nosuch": "nosuch", "?only=x": "x", "?cursor=x": "", "?job=seen/a&state=lost": "lost"} {
+	for query, want := range map[string]string{"?from=abc": "abc is no date", "?range=own&from=tomorrow": "tomorrow is no date", "?range=own&from=2026-02-03&to=2026-13-01": "2026-13-01 is no date", "?job=other/b": "no such thing", "?job=nosuch": "nosuch", "?only=x": "x", "?cursor=x": "", "?job=seen/a&state=lost": "lost"} {
 		b.answer.Jobs = []scheduler.Account{{Job: 70}}
 		status, body := page(t, b, "one", query)
 		if status/100 != 4 || !strings.Contains(body, "<form") || !strings.Contains(body, want) {
