@@ -43,7 +43,7 @@ type trial struct {
 // begin puts a load into force whose first judged fire comes soon, and returns it watched. long is how long the longest
 // tasks take.
 func begin(s *stage, lasts, long time.Duration) *trial {
-	from := time.Now().Add(15 * time.Second).Truncate(time.Second) // putting the jobs into force takes 2 s, and far longer on a busy machine
+	from := time.Now().Add(15 * time.Second).Truncate(time.Second)                                   // putting the jobs into force takes 2 s, and far longer on a busy machine
 	from = from.Add(time.Duration(int(lasts/pairEach)) * 8 * time.Millisecond).Truncate(time.Second) // putting pairs into force takes time
 	t := &trial{stage: s, load: newLoad(from, from.Add(lasts), long), watch: newWatch(s.diary.Path()), weights: map[string][]float64{}, quit: make(chan struct{}), gone: map[lifeKey]staleness{}}
 	s.client().Apply(t.load.yaml(s.diary, true))
