@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,13 +172,20 @@ func TestHeldOnesGoOneAfterTheOtherAtOnce(t *testing.T) {
 		y := newYard(t, url)
 		queues := y.job(domain.JobSpec{Priority: domain.LaneDefault, Overlap: domain.OverlapQueue, Exec: domain.Exec{Type: "shell"}})
 		y.fire(queues, domain.TriggerBackfill, n)
-		began := time.Now()
 		y.begin()
 		y.await(n)
-		took := time.Since(began)
-		t.Logf("%d took %s", n, took.Round(time.Millisecond))
-		if took > n*125*time.Millisecond {
-			t.Errorf("%d held ones took %s", n, took)
+		var granted []int64
+		if err := y.db.Scan(t.Context(), &granted, "SELECT granted_at FROM attempt ORDER BY granted_at"); err != nil {
+			t.Fatal(err)
+		}
+		apart := make([]int64, len(granted)-1)
+		for i := range apart {
+			apart[i] = granted[i+1] - granted[i]
+		}
+		slices.Sort(apart)
+		t.Logf("ms from one grant to the next: %v", apart)
+		if fast := apart[len(apart)/5]; fast > 100 { // a busy machine makes some of them slow, the poll all of them
+			t.Errorf("%d held ones followed each other after %v ms", n, apart)
 		}
 		y.mu.Lock()
 		defer y.mu.Unlock()
@@ -190,6 +198,7 @@ func TestHeldOnesGoOneAfterTheOtherAtOnce(t *testing.T) {
 // yard is a broker over a real database with a worker that claims what it is sent and reports its success at once.
 type yard struct {
 	t    *testing.T
+	db   *dbx.DB
 	st   *store.Store
 	life *instance.Lifecycle
 	b    *broker.Broker
@@ -210,7 +219,7 @@ func newYard(t *testing.T, url string) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{t: t, st: store.New(db), specs: map[domain.ID]domain.JobSpec{}, full: map[domain.Lane]*atomic.Int64{}, said: make(chan broker.Letter, 10_000)}
+	y := &yard{t: t, db: db, st: store.New(db), specs: map[domain.ID]domain.JobSpec{}, full: map[domain.Lane]*atomic.Int64{}, said: make(chan broker.Letter, 10_000)}
 	for _, l := range domain.Lanes {
 		y.full[l] = &atomic.Int64{}
 	}
