@@ -65,7 +65,8 @@ func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.E
 	if err != nil {
 		return nil, err
 	}
-	wal, left, err := journal.Open(cfg.Data)
+	uid, boot := lastHolder(cfg, link)
+	wal, left, err := journal.OpenAfter(cfg.Data, uid, boot)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +78,21 @@ func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.E
 		return nil, err
 	}
 	return n, nil
+}
+
+// lastHolder is who had the name that was given last, as far as Redis tells: a container without a disk of its own
+// begins at boot 1 each time, and the center must not take it for the one before, whose tasks may still run.
+func lastHolder(cfg Config, link *transport.Link) (uid string, boot int64) {
+	if cfg.Name == "" {
+		return "", 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), beatLimit)
+	defer cancel()
+	uid, boot, err := link.Holder(ctx, cfg.Name)
+	if err != nil {
+		cfg.Log.Debug("who had the worker's name last is not known", "err", err)
+	}
+	return uid, boot
 }
 
 func (n *Node) prepare(left *journal.State, build func(*runner.Runner) []types.Executor) (err error) {

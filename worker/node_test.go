@@ -298,6 +298,25 @@ func TestASecondHolderOfANameIsRefused(t *testing.T) {
 	})
 }
 
+// A container without a disk of its own comes back under its name: the center must tell its lives apart.
+func TestANameThatAnotherDirectoryHadGoesOnWithALaterBoot(t *testing.T) {
+	each(t, func(t *testing.T, l *transport.Link) {
+		old := protocol.Heartbeat{Name: "w1", UID: "old", Boot: 5}
+		if _, err := transport.Beat(t.Context(), l.Registry, old, 0); err != nil {
+			t.Fatal(err)
+		}
+		w, err := worker.Open(worker.Config{Data: t.TempDir(), Name: "w1", LostAfter: time.Millisecond}, l, executors)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, w)
+		within(t, 5*time.Second, "it has the name", func() bool { return w.Status().Error == "" })
+		if w.Boot() != 6 {
+			t.Errorf("boot %d after another's boot 5", w.Boot())
+		}
+	})
+}
+
 func TestAReplacedWorkerKillsItsTasksAndStops(t *testing.T) {
 	each(t, func(t *testing.T, l *transport.Link) {
 		c := newCenter(t, l).run()

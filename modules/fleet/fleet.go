@@ -35,6 +35,7 @@ type Watch struct {
 	gone      []domain.Boot    // found by Expect, told at the next look
 	drains    map[string]bool  // as last read
 	looked    bool             // a look has succeeded since the start or the last outage
+	last      time.Time        // of the last look, on mono
 	recalled  bool             // the rows of workers thought alive were read
 	saved     time.Time
 }
@@ -84,7 +85,8 @@ const restarted = "was restarted"
 func (w *Watch) expected(boot int64) *life { return &life{boot: boot, at: w.mono()} }
 
 // Look reads the registry once and judges. An error says that it is away; at its
-// return every clock begins anew. What the database refuses is logged and made good
+// return every clock begins anew, as after a pause in which this process did not look
+// itself: workers may have stood still with it. What the database refuses is logged and made good
 // at a later look: it loses nobody and hides nobody.
 func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	beats, emptied, err := w.registry.Beats(ctx)
@@ -93,6 +95,8 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 		return domain.FleetView{}, err
 	}
 	mono := w.mono()
+	w.looked = w.looked && mono.Sub(w.last) <= max(blindLeast, w.lostAfter/2)
+	w.last = mono
 	w.recall(ctx)
 	if !w.looked {
 		for _, l := range w.lives {
@@ -111,6 +115,10 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	w.forget(beats)
 	return domain.FleetView{Workers: w.workers(), Gone: gone, Emptied: emptied}, nil
 }
+
+// blindLeast is the shortest pause between two looks after which clocks begin anew; the
+// broker looks each second.
+const blindLeast = 3 * time.Second
 
 func (w *Watch) workers() []domain.Worker {
 	var out []domain.Worker

@@ -45,12 +45,16 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// nextIdentity reads the identity of dir, or makes one, raises the boot number and returns only when that is durable.
-func nextIdentity(dir string) (identity, error) {
+// nextIdentity reads the identity of dir, or makes one, raises the boot number, above boot if that was another uid's, and
+// returns only when that is durable.
+func nextIdentity(dir, uid string, boot int64) (identity, error) {
 	path := filepath.Join(dir, "identity")
 	id, err := readIdentity(path)
 	if err != nil {
 		return identity{}, err
+	}
+	if uid != id.UID {
+		id.Boot = max(id.Boot, boot)
 	}
 	id.Boot++
 	data, err := json.Marshal(id)

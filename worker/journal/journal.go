@@ -54,7 +54,11 @@ type waiter struct {
 
 // Open takes the data directory (made when absent), raises its boot number, replays the log and returns what is open.
 // The returned journal begins with a log that holds only what is open. Close frees the directory.
-func Open(dir string) (*Journal, *State, error) {
+func Open(dir string) (*Journal, *State, error) { return OpenAfter(dir, "", 0) }
+
+// OpenAfter is Open with a boot number above boot, unless uid is this directory's own: where another one had the
+// worker's name before, its lives and this one's must not be taken for each other.
+func OpenAfter(dir, uid string, boot int64) (*Journal, *State, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make data directory %s: %w", dir, err)
 	}
@@ -62,7 +66,7 @@ func Open(dir string) (*Journal, *State, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	j, st, err := open(dir, lock)
+	j, st, err := open(dir, lock, uid, boot)
 	if err != nil {
 		_ = lock.Close()
 		return nil, nil, err
@@ -71,8 +75,8 @@ func Open(dir string) (*Journal, *State, error) {
 	return j, st, nil
 }
 
-func open(dir string, lock *os.File) (*Journal, *State, error) {
-	id, err := nextIdentity(dir)
+func open(dir string, lock *os.File, uid string, boot int64) (*Journal, *State, error) {
+	id, err := nextIdentity(dir, uid, boot)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // State is what an earlier life left open, and what was found damaged on the way.
 type State struct {
-	// UID names the data directory for ever; Boot counts its Opens, from 1.
+	// UID names the data directory for ever; Boot counts its Opens, from 1, and passes over what others had.
 	UID  string
 	Boot int64
 	// Running are the attempts that started and have no outcome, in the order of their starts.

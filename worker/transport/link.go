@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,6 +43,25 @@ func (l *Link) Ready(ctx context.Context) error {
 // Beat writes a heartbeat (see the function Beat).
 func (l *Link) Beat(ctx context.Context, hb protocol.Heartbeat, lostAfter time.Duration) (Beaten, error) {
 	return Beat(ctx, l.Registry, hb, lostAfter)
+}
+
+// Holder is who held a worker's name last; "" = nobody is known to have.
+func (l *Link) Holder(ctx context.Context, name string) (uid string, boot int64, err error) {
+	text, err := l.Registry.HGet(ctx, protocol.KeyHolders, name).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("who had the name %s: %w", name, err)
+	}
+	parts := strings.Fields(text)
+	if len(parts) != 3 {
+		return "", 0, nil
+	}
+	if boot, err = strconv.ParseInt(parts[1], 10, 32); err != nil {
+		return "", 0, nil // no worker wrote it
+	}
+	return parts[0], boot, nil
 }
 
 // Leave takes the worker off the registry and its empty queues and inbox away. What a queue still holds is lost, and

@@ -273,3 +273,24 @@ func TestURLsOfSentinelsAreToldApart(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoHeldANameLast(t *testing.T) {
+	each(t, func(t *testing.T, c *redis.Client, _ bool) {
+		l := &transport.Link{Transport: c, Registry: c}
+		want := func(uid string, boot int64) {
+			t.Helper()
+			if u, b, err := l.Holder(t.Context(), "w1"); err != nil || u != uid || b != boot {
+				t.Errorf("%q boot %d, %v; want %q boot %d", u, b, err, uid, boot)
+			}
+		}
+		want("", 0)
+		if _, err := transport.Beat(t.Context(), c, heartbeat("a", 4), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		want("a", 4)
+		for _, text := range []string{"rubbish", "a b c", "a 99999999999999999999 5"} {
+			c.HSet(t.Context(), protocol.KeyHolders, "w1", text)
+			want("", 0)
+		}
+	})
+}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -19,26 +21,56 @@ func HasRedis() bool {
 
 // Redis starts a Redis server that keeps nothing on disk, with RedisDatabases numbered databases. The URL is
 // redis://127.0.0.1:PORT without a number.
-func Redis(parent string) (*Server, error) {
+func Redis(parent string) (*Server, error) { return RedisWith(parent) }
+
+// RedisWith is Redis with further options of the server, --name value, which win over its own.
+func RedisWith(parent string, options ...string) (*Server, error) {
 	server, ok := find("redis-server", "valkey-server")
 	if !ok {
 		return nil, fmt.Errorf("redis-server is not installed; e2e/setup/install.sh brings it")
 	}
 	s, addr, err := launch(parent, "redis", func(dir string, port int) ([]string, error) {
-		return []string{server,
+		return append([]string{server,
 			"--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", dir,
-			"--save", "", "--appendonly", "no", "--databases", fmt.Sprint(RedisDatabases)}, nil
-	}, func(addr string) error {
-		answers, err := Ask(addr, "PING")
-		if err == nil && answers[0] != "+PONG" {
-			err = fmt.Errorf("PING was answered by %q", answers[0])
-		}
-		return err
-	})
+			"--save", "", "--appendonly", "no", "--databases", fmt.Sprint(RedisDatabases)}, options...), nil
+	}, pong)
 	if err != nil {
 		return nil, err
 	}
 	s.URL = "redis://" + addr
+	return s, nil
+}
+
+// pong is a server's readiness.
+func pong(addr string) error {
+	answers, err := Ask(addr, "PING")
+	if err == nil && answers[0] != "+PONG" {
+		err = fmt.Errorf("PING was answered by %q", answers[0])
+	}
+	return err
+}
+
+// Sentinel starts one Sentinel that watches the Redis at master (HOST:PORT) under the name "main" and alone decides: it
+// takes a master for down after half a second of silence. The URL is redis-sentinel://127.0.0.1:PORT/main.
+func Sentinel(parent, master string) (*Server, error) {
+	server, ok := find("redis-server", "valkey-server")
+	if !ok {
+		return nil, fmt.Errorf("redis-server is not installed; e2e/setup/install.sh brings it")
+	}
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		return nil, err
+	}
+	s, addr, err := launch(parent, "sentinel", func(dir string, own int) ([]string, error) {
+		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\n"+
+			"sentinel failover-timeout main 3000\nsentinel parallel-syncs main 1\n", own, dir, host, port)
+		file := filepath.Join(dir, "sentinel.conf")
+		return []string{server, file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
+	}, pong)
+	if err != nil {
+		return nil, err
+	}
+	s.URL = "redis-sentinel://" + addr + "/main"
 	return s, nil
 }
 

@@ -125,3 +125,15 @@ func Private(t *testing.T) *stores.Server {
 	t.Cleanup(s.Stop)
 	return s
 }
+
+// PrivateWith is Private with further options of the server, --name value.
+func PrivateWith(t *testing.T, options ...string) *stores.Server {
+	t.Helper()
+	serverURL(t)
+	s, err := stores.RedisWith("", options...)
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
