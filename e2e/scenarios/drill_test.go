@@ -60,7 +60,7 @@ func TestDrillsLoseNothing(t *testing.T) {
 				t.Fatalf("%d drills were held", len(r.Drills))
 			}
 			for _, d := range r.Drills {
-				if d.Planned < 300 || d.Lost+d.Doubled+d.Wrong > 0 {
+				if d.Planned < 200 || d.Lost+d.Doubled+d.Wrong > 0 {
 					t.Errorf("%s: %d planned, %d lost, %d doubled, %d wrong: %s", d.Key, d.Planned, d.Lost, d.Doubled, d.Wrong, strings.Join(d.Findings, "\n"))
 				}
 			}

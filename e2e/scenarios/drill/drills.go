@@ -19,6 +19,7 @@ type fault struct {
 	heal      func(s *trouble) // nil: nothing is to be mended
 	long      bool             // only when asked for
 	calls     []string         // kinds of incidents that it calls for
+	clocks    bool             // the processes' clocks must be such that a drill can set them
 }
 
 // trouble is a stage with a fault in force.
@@ -26,6 +27,7 @@ type trouble struct {
 	*stage
 	victims []string // names of the workers that are broken
 	mend    func()   // what begin left for heal
+	turn    func()   // nil, or what is done half-way
 }
 
 func (t *trouble) hit(workers ...*setup.Process) {
@@ -47,7 +49,7 @@ func faults(o options) []fault {
 	}
 	return []fault{
 		{key: "center_kill", name: "the active center killed -9", begin: killCenter},
-		{key: "center_freeze", name: "the active center frozen and thawed", lasts: secs(20, 8), begin: freezeCenter, heal: mended},
+		{key: "center_freeze", name: "the active center frozen and thawed", lasts: secs(20, 8), begin: freezeCenter, heal: mended, calls: []string{"fires_locked"}},
 		{key: "worker_kill", name: "a worker killed -9", begin: killWorker, calls: []string{"worker_lost"}},
 		{key: "worker_freeze", name: "a worker frozen and thawed", lasts: secs(30, 14), begin: freezeWorker, heal: mended, calls: []string{"worker_lost"}},
 		{key: "workers_kill", name: "all workers killed -9 and restarted", lasts: secs(30, 8), begin: killWorkers, heal: mended, calls: []string{"worker_lost", "no_target"}},
@@ -59,6 +61,10 @@ func faults(o options) []fault {
 		{key: "mariadb_cut", name: "all connections to MariaDB killed", begin: killConnections},
 		{key: "rows_locked", name: "all rows of the trigger table locked", lasts: secs(60, 6), begin: lockRows, heal: mended, calls: []string{"fires_locked", "fires_not_taken"}},
 		{key: "table_locked", name: "the whole trigger table locked", lasts: secs(60, 6), begin: lockTable, heal: mended, calls: []string{"fires_locked", "fires_not_taken"}},
+		{key: "center_clock_10s", name: "the active center's clock 10 s ahead, then 10 s behind", lasts: secs(40, 12), begin: shiftCenter(10 * time.Second), heal: mended, clocks: true, calls: []string{"clock"}},
+		{key: "center_clock_2h", name: "the active center's clock 2 h ahead, then 2 h behind", lasts: secs(40, 12), begin: shiftCenter(2 * time.Hour), heal: mended, clocks: true, calls: []string{"clock"}},
+		{key: "worker_clock_10s", name: "a worker's clock 10 s ahead, then 10 s behind", lasts: secs(40, 12), begin: shiftWorker(10 * time.Second), heal: mended, clocks: true, calls: []string{"clock"}},
+		{key: "worker_clock_2h", name: "a worker's clock 2 h ahead, then 2 h behind", lasts: secs(40, 12), begin: shiftWorker(2 * time.Hour), heal: mended, clocks: true, calls: []string{"clock"}},
 		{key: "redis_long", name: "the queue (Redis) down for long", lasts: secs(600, 30), begin: killRedis, heal: mended, long: true},
 	}
 }

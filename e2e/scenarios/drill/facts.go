@@ -28,6 +28,7 @@ type instance struct {
 	trace         string
 	message       string
 	retries, lost int
+	made          int64 // when the row was written
 	finished      int64
 	began         int64 // of the attempt in force; 0: it has not begun
 	attempts      []*attempt
@@ -78,11 +79,11 @@ func (s *stage) rows(l *load) (ins []*instance, gaps []gap, err error) {
 	from, to := l.from.UnixMilli(), l.to.UnixMilli()
 	err = s.each(func(scan func(...any) error) error {
 		in := &instance{}
-		err := scan(&in.id, &in.job, &in.expected, &in.state, &in.label, &in.trace, &in.message, &in.retries, &in.lost, &in.finished, &in.began)
+		err := scan(&in.id, &in.job, &in.expected, &in.state, &in.label, &in.trace, &in.message, &in.retries, &in.lost, &in.made, &in.finished, &in.began)
 		byID[in.id] = in
 		ins = append(ins, in)
 		return err
-	}, "SELECT id, job_name, expected_at, state, label, trace_id, message, retries_used, lost_count, finished_at, started_at FROM instance WHERE expected_at >= ? AND expected_at < ?", from, to)
+	}, "SELECT id, job_name, expected_at, state, label, trace_id, message, retries_used, lost_count, created_at, finished_at, started_at FROM instance WHERE expected_at >= ? AND expected_at < ?", from, to)
 	if err != nil {
 		return nil, nil, err
 	}

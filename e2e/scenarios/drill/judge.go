@@ -131,6 +131,9 @@ func (v *verdict) instance(j *job, in *instance, lives map[lifeKey]*life) {
 	case in.state != "success" && !slices.Contains(j.spare, in.status()):
 		v.find(isLost, "%s ended %s: %s", name, in.status(), in.message)
 	}
+	if in.made < in.expected {
+		v.find(isWrong, "%s was made at %s, before it was due", name, moment(in.made))
+	}
 	var wins, errors, ends int
 	var before *attempt
 	for _, a := range in.attempts {
@@ -207,6 +210,9 @@ func (v *verdict) diary(f *facts, lives map[lifeKey]*life) {
 		name := fmt.Sprintf("%s at %s (run %s), attempt %d", l.Job, moment(l.Expected), l.Trace, l.Attempt)
 		if !granted[lifeKey{l.Trace, l.Attempt}] {
 			v.find(isWrong, "%s began without a grant", name)
+		}
+		if l.Start.UnixMilli() < l.Expected {
+			v.find(isWrong, "%s began at %s, before it was due", name, l.Start.UTC().Format(clockForm))
 		}
 		if l.Again > 0 {
 			v.find(isDoubled, "%s began %d times", name, l.Again+1)

@@ -18,14 +18,15 @@ type world struct {
 var begunAt = time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC)
 
 func good() *world {
-	w := &world{facts: &facts{load: newLoad(begunAt, begunAt.Add(time.Minute), 45*time.Second)}, of: map[string]*instance{}}
+	w := &world{facts: &facts{load: newLoad(45 * time.Second)}, of: map[string]*instance{}}
+	w.load.window(begunAt, begunAt.Add(time.Minute))
 	id := int64(0)
 	for _, j := range w.load.jobs {
 		n := 0
 		for _, at := range j.fires(w.load.from, w.load.to) {
 			id++
 			n++
-			in := &instance{id: id, job: j.name, expected: at, state: "success", trace: fmt.Sprintf("trace-%d", id)}
+			in := &instance{id: id, job: j.name, expected: at, made: at + 5, state: "success", trace: fmt.Sprintf("trace-%d", id)}
 			w.facts.instances = append(w.facts.instances, in)
 			start := at + 100
 			if j.needs != "" {
@@ -122,9 +123,11 @@ func TestJudgeFinds(t *testing.T) {
 		"a second before its first": {spoil: func(w *world) { w.life(w.of["second_0000"]).Start = ms(w.of["second_0000"], 120) }, kind: isWrong, says: "before first_0000 had ended"},
 		"a ledger that is off":      {spoil: func(w *world) { w.books[0].Fired-- }, kind: isWrong, says: "the ledger of noop_00"},
 		"a state that lies":         {spoil: func(w *world) { w.stale = []staleness{{job: "work_00", trace: "t", attempt: 1, gone: time.Minute}} }, kind: isWrong, says: "had been gone for 1m"},
+		"a row before its time":     {spoil: func(w *world) { w.of["noop_00"].made = w.of["noop_00"].expected - 1 }, kind: isWrong, says: "before it was due"},
+		"a start before its time":   {spoil: func(w *world) { w.life(w.of["quick_00"]).Start = ms(w.of["quick_00"], -1) }, kind: isWrong, says: "before it was due"},
 		"a torn line":               {spoil: func(w *world) { w.torn = []string{"sta"} }, kind: isWrong, says: "torn"},
 		"a fire that was not planned": {spoil: func(w *world) {
-			w.facts.instances = append(w.facts.instances, &instance{job: "noop_00", expected: w.of["noop_00"].expected + 1000, state: "success"})
+			w.facts.instances = append(w.facts.instances, &instance{job: "noop_00", expected: w.of["noop_00"].expected + 1000, made: w.of["noop_00"].expected + 1000, state: "success"})
 		}, kind: isWrong, says: "not planned"},
 	} {
 		t.Run(name, func(t *testing.T) {

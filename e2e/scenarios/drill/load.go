@@ -71,15 +71,15 @@ type job struct {
 type load struct {
 	jobs     []*job
 	byName   map[string]*job
+	kinds    map[string]*kind
 	from, to time.Time // the fires of [from, to) are judged
 }
 
-// newLoad is the load whose judged fires are those of [from, to), whole seconds.
-func newLoad(from, to time.Time, long time.Duration) *load {
-	l := &load{byName: map[string]*job{}, from: from, to: to}
-	of := map[string]*kind{}
+// newLoad has the jobs that fire again and again; window adds the pairs.
+func newLoad(long time.Duration) *load {
+	l := &load{byName: map[string]*job{}, kinds: map[string]*kind{}}
 	for _, k := range kinds(long) {
-		of[k.name] = k
+		l.kinds[k.name] = k
 		if k.every == 0 {
 			k.every = beat
 		}
@@ -88,12 +88,17 @@ func newLoad(from, to time.Time, long time.Duration) *load {
 			l.add(&job{kind: k, name: fmt.Sprintf("%s_%02d", k.name, i), phase: phase})
 		}
 	}
-	for i, at := 0, from; at.Before(to); i, at = i+1, at.Add(pairEach) {
-		up := &job{kind: of[firstOfPair], name: fmt.Sprintf("first_%04d", i), once: at}
-		l.add(up)
-		l.add(&job{kind: of[secondOfPair], name: fmt.Sprintf("second_%04d", i), once: at, needs: up.name})
-	}
 	return l
+}
+
+// window has the fires of [from, to), whole seconds, judged, and adds the pairs that fire in it.
+func (l *load) window(from, to time.Time) {
+	l.from, l.to = from, to
+	for i, at := 0, from; at.Before(to); i, at = i+1, at.Add(pairEach) {
+		up := &job{kind: l.kinds[firstOfPair], name: fmt.Sprintf("first_%04d", i), once: at}
+		l.add(up)
+		l.add(&job{kind: l.kinds[secondOfPair], name: fmt.Sprintf("second_%04d", i), once: at, needs: up.name})
+	}
 }
 
 func (l *load) add(j *job) {
@@ -127,11 +132,16 @@ func (l *load) planned() (n int) {
 	return n
 }
 
-// yaml is the file of all jobs; of those that fire again and again only, when they are taken out of force.
-func (l *load) yaml(d *setup.Diary, enabled bool) string {
+// yaml is the file of the jobs that fire again and again.
+func (l *load) yaml(d *setup.Diary, enabled bool) string { return l.file(d, enabled, false) }
+
+// pairs is the file of those that fire once.
+func (l *load) pairs(d *setup.Diary) string { return l.file(d, true, true) }
+
+func (l *load) file(d *setup.Diary, enabled, once bool) string {
 	var docs []string
 	for _, j := range l.jobs {
-		if enabled || j.once.IsZero() {
+		if j.once.IsZero() != once {
 			docs = append(docs, j.yaml(d, enabled))
 		}
 	}

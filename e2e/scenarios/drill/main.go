@@ -89,7 +89,7 @@ func (o options) chosen() ([]fault, error) {
 // pace is how long the load runs before a fault and after its end.
 func (o options) pace() (warm, after time.Duration) {
 	if o.brief {
-		return 6 * time.Second, 14 * time.Second
+		return 5 * time.Second, 9 * time.Second
 	}
 	return 20 * time.Second, time.Minute
 }
@@ -97,7 +97,7 @@ func (o options) pace() (warm, after time.Duration) {
 // longest is how long the longest tasks take.
 func (o options) longest() time.Duration {
 	if o.brief {
-		return 8 * time.Second
+		return 6 * time.Second
 	}
 	return 45 * time.Second
 }

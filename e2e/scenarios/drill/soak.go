@@ -52,6 +52,7 @@ func (s *Soak) harm() bool { return s.Lost+s.Doubled+s.Wrong > 0 }
 // whim is a fault of the soak with its length drawn.
 func whim(rng *rand.Rand) fault {
 	up := func(most int) time.Duration { return time.Duration(1000+rng.IntN(most*1000-1000)) * time.Millisecond }
+	off := []time.Duration{10 * time.Second, -10 * time.Second, 2 * time.Hour, -2 * time.Hour}[rng.IntN(4)]
 	all := []fault{
 		{key: "center_kill", begin: killCenter, lasts: up(10)},
 		{key: "other_center_kill", begin: killOtherCenter, lasts: up(10)},
@@ -68,6 +69,8 @@ func whim(rng *rand.Rand) fault {
 		{key: "mariadb_cut", begin: killConnections},
 		{key: "rows_locked", begin: lockRows, lasts: up(10)},
 		{key: "table_locked", begin: lockTable, lasts: up(10)},
+		{key: "center_clock", begin: shiftCenter(off), lasts: up(14)},
+		{key: "worker_clock", begin: shiftWorker(off), lasts: up(14)},
 	}
 	f := all[rng.IntN(len(all))]
 	f.heal = mended
@@ -89,7 +92,7 @@ func soak(ctx context.Context, o options) (*Soak, error) {
 	rng := rand.New(rand.NewPCG(o.seed, 0))
 	judged := false
 	err := p.Do(func() {
-		t := begin(raise(p), o.soak, o.longest())
+		t := begin(raise(p, true), o.soak, o.longest())
 		for next := t.load.from.Add(o.each); next.Before(t.load.to.Add(-o.each)); next = next.Add(o.each) {
 			t.pass(next)
 			f := whim(rng)
@@ -98,7 +101,7 @@ func soak(ctx context.Context, o options) (*Soak, error) {
 		}
 		t.pass(t.load.to)
 		out.Memory = t.thirds()
-		facts := t.settle()
+		facts := t.settle(settleLimit)
 		v := judge(facts)
 		out.take(v)
 		judged = true

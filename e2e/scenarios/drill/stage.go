@@ -22,14 +22,15 @@ type stage struct {
 	db             *sql.DB
 	clock          string // the database's milliseconds, as SQL
 	diary          *setup.Diary
+	clocks         bool // the processes' clocks can be set
 }
 
 // database is the name of the drill's own.
 const database = "ax_drill"
 
-// raise starts everything.
-func raise(p *setup.Program) *stage {
-	s := &stage{Program: p}
+// raise starts everything. With clocks the processes have wall clocks that can be set.
+func raise(p *setup.Program, clocks bool) *stage {
+	s := &stage{Program: p, clocks: clocks}
 	var err error
 	s.mariadb, err = stores.MariaDB("")
 	p.Must(err, "starting MariaDB")
@@ -40,7 +41,7 @@ func raise(p *setup.Program) *stage {
 	s.create()
 	s.site = setup.NewSite(p, s.mariadb.URL+database, s.redis.URL+"/1")
 	s.diary = s.site.Diary(p)
-	s.centers = append(s.centers, s.site.Center(p, setup.Opts{Name: "center-a"}))
+	s.centers = append(s.centers, s.site.Center(p, s.opts("center-a")))
 	db, err := dbx.Open(p.Context(), s.site.Database, dbx.Options{Pool: 4})
 	p.Must(err, "opening the database")
 	p.Cleanup(func() { _ = db.Close() })
@@ -48,9 +49,9 @@ func raise(p *setup.Program) *stage {
 	if !p.Until(time.Now().Add(30*time.Second), 100*time.Millisecond, func() bool { return s.brokerPID() == s.centers[0].PID() }) {
 		p.Fatalf("center-a stands alone and has not become the active broker within 30 s")
 	}
-	s.centers = append(s.centers, s.site.Center(p, setup.Opts{Name: "center-b"}))
+	s.centers = append(s.centers, s.site.Center(p, s.opts("center-b")))
 	for i := range 3 {
-		s.workers = append(s.workers, s.site.Worker(p, setup.Opts{Name: fmt.Sprintf("w%d", i+1), Env: []string{"AX_WORKER_LANES_DEFAULT=12"}})) // two bear the load of three
+		s.workers = append(s.workers, s.site.Worker(p, s.opts(fmt.Sprintf("w%d", i+1), "AX_WORKER_LANES_DEFAULT=12"))) // two bear the load of three
 	}
 	return s
 }

@@ -17,7 +17,8 @@ const (
 	goneFor = 15 * time.Second
 	// goneForWait is the same where the job waits until a lost worker's watchdog has certainly killed the task.
 	goneForWait = 50 * time.Second
-	// settleLimit is how long after the end everything may take until it has ended.
+	// settleLimit is how long after the end everything may take until it has ended. A longer fault piles up work for its
+	// own length, which may be worked off as long.
 	settleLimit = 2 * time.Minute
 	// sayEach is how often progress is told.
 	sayEach = 10 * time.Second
@@ -43,10 +44,15 @@ type trial struct {
 // begin puts a load into force whose first judged fire comes soon, and returns it watched. long is how long the longest
 // tasks take.
 func begin(s *stage, lasts, long time.Duration) *trial {
-	from := time.Now().Add(15 * time.Second).Truncate(time.Second)                                   // putting the jobs into force takes 2 s, and far longer on a busy machine
-	from = from.Add(time.Duration(int(lasts/pairEach)) * 8 * time.Millisecond).Truncate(time.Second) // putting pairs into force takes time
-	t := &trial{stage: s, load: newLoad(from, from.Add(lasts), long), watch: newWatch(s.diary.Path()), weights: map[string][]float64{}, quit: make(chan struct{}), gone: map[lifeKey]staleness{}}
+	t := &trial{stage: s, load: newLoad(long), watch: newWatch(s.diary.Path()), weights: map[string][]float64{}, quit: make(chan struct{}), gone: map[lifeKey]staleness{}}
+	began := time.Now()
 	s.client().Apply(t.load.yaml(s.diary, true))
+	// The pairs fire once, so they must be in force before the window begins: as long as those took, with much to spare.
+	perJob := time.Since(began) / time.Duration(len(t.load.jobs))
+	pairs := 2 * (1 + int(lasts/pairEach))
+	from := time.Now().Add(time.Duration(3*pairs)*perJob + 6*time.Second).Truncate(time.Second)
+	t.load.window(from, from.Add(lasts))
+	s.client().Apply(t.load.pairs(s.diary))
 	if time.Until(from) < time.Second {
 		s.Fatalf("putting %d jobs into force took too long: the first fire that counts was due at %s", len(t.load.jobs), from.Format(clockForm))
 	}
@@ -126,6 +132,10 @@ func (t *trial) force(f fault) (begun, healed time.Time, victims []string) {
 	begun = time.Now()
 	t.Say("FAULT: %s", f.name)
 	f.begin(tr)
+	if tr.turn != nil {
+		t.pass(begun.Add(f.lasts / 2))
+		tr.turn()
+	}
 	if f.heal != nil {
 		t.pass(begun.Add(f.lasts))
 		t.Say("the end of: %s", f.name)
@@ -167,12 +177,12 @@ func (t *trial) progress() {
 }
 
 // settle waits until every planned fire is on paper, takes the jobs out of force, waits until everything has ended,
-// and returns what is to be judged.
-func (t *trial) settle() *facts {
+// at most for limit after the end, and returns what is to be judged.
+func (t *trial) settle(limit time.Duration) *facts {
 	t.pass(t.load.to)
-	deadline := t.load.to.Add(settleLimit)
+	deadline := t.load.to.Add(limit)
 	if !t.Until(deadline, time.Second, t.taken) {
-		t.Say("not every planned fire is on paper %s after the end", settleLimit)
+		t.Say("not every planned fire is on paper %s after the end", limit)
 	}
 	t.client().Apply(t.load.yaml(t.diary, false))
 	next := time.Now().Add(sayEach)
@@ -226,10 +236,10 @@ func hold(p *setup.Program, o options, f fault) (*Result, error) {
 	err := p.Do(func() {
 		p.Say("drill %s: %s", f.key, f.name)
 		warm, after := o.pace()
-		t := begin(raise(p), warm+f.lasts+after, o.longest())
+		t := begin(raise(p, f.clocks), warm+f.lasts+after, o.longest())
 		t.pass(t.load.from.Add(warm))
 		begun, healed, victims := t.force(f)
-		facts := t.settle()
+		facts := t.settle(max(settleLimit, f.lasts))
 		facts.begun, facts.healed, facts.victims = begun, healed, victims
 		v := judge(facts)
 		out = newResult(f, facts, v)

@@ -63,7 +63,8 @@ func write(t *testing.T, path, text string) {
 }
 
 func TestLoadIsAThousandFiresAMinute(t *testing.T) {
-	l := newLoad(begunAt, begunAt.Add(10*time.Minute), time.Second)
+	l := newLoad(time.Second)
+	l.window(begunAt, begunAt.Add(10*time.Minute))
 	if n := l.planned(); n != 10_000 {
 		t.Errorf("%d fires are planned for ten minutes", n)
 	}
