@@ -21,6 +21,7 @@ import (
 // plays the modules around the scheduler: definitions, and instances as real rows.
 type bed struct {
 	t    *testing.T
+	url  string
 	db   *dbx.DB
 	st   *store.Store
 	ids  *domain.IDs
@@ -51,7 +52,7 @@ func newBed(t *testing.T, url, start string) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t: t, db: db, st: store.New(db), ids: ids, specs: map[domain.ID]map[int]domain.JobSpec{},
+	b := &bed{t: t, url: url, db: db, st: store.New(db), ids: ids, specs: map[domain.ID]map[int]domain.JobSpec{},
 		broken: map[domain.ID]error{}, bad: map[domain.ID]error{}}
 	b.set(instant(t, start))
 	return b

@@ -24,9 +24,12 @@ func anyYear() (y yearSet) {
 	return y
 }
 
+// any tells whether every year is in it, those beyond the named ones too.
+func (y *yearSet) any() bool { return y.has(255) }
+
 // next is the first year of the set at or after year, and false after the last one.
 func (y *yearSet) next(year int) (int, bool) {
-	if y.has(255) {
+	if y.any() {
 		return year, true
 	}
 	for year = max(year, firstYear); year <= finalYear; year++ {

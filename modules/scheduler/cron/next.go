@@ -22,7 +22,8 @@ const (
 )
 
 // Next is the first firing strictly after from, as an instant in loc (nil is UTC), and
-// false when there is none within 130 years, that is: never. Firings are whole seconds.
+// false when there is none: not within 130 years, nor in a year that the expression
+// names. Firings are whole seconds.
 // It depends on the instant only, not on the zone that from is written in; instants
 // before the year 2 are searched from there, and nothing fires after 9998. An "@every D"
 // schedule has no anchor of its own: here each firing is D after from, see [Grid].
@@ -80,7 +81,7 @@ func (s *Schedule) search(base int64, loc *time.Location) int64 {
 	if !s.interval {
 		wall = max(wall, shown(p, base, loc))
 	}
-	last := time.Unix(wall, 0).UTC().Year() + horizon
+	last := s.last(wall)
 	fit := s.fit(wall, last)
 	for reached := base; ; {
 		if fit != none && fit-p.offset < p.end {
@@ -105,6 +106,14 @@ func (s *Schedule) search(base int64, loc *time.Location) int64 {
 		}
 		p, reached = next, p.end
 	}
+}
+
+// last is the last year worth a look: what has no year field comes again within the horizon.
+func (s *Schedule) last(wall int64) int {
+	if s.years.any() {
+		return time.Unix(wall, 0).UTC().Year() + horizon
+	}
+	return finalYear
 }
 
 // settled reports that the end of the period can't show again any second at or after
