@@ -82,7 +82,7 @@ func TestExitCodes(t *testing.T) {
 		{whole, "validate", 2, "at least 1 arg"},
 		{whole, "validate --tz Local testdata/good.yaml", 2, "--tz"},
 		{whole, "ledger --from 2026-02-03T00:00:00Z", 2, "--from and --to"},
-		{whole, "ledger --from yesterday --to 2026-02-04T00:00:00Z", 2, "RFC 3339"},
+		{whole, "ledger --from yesterday --to 2026-02-04T00:00:00Z", 2, "a date such as 2026-02-03"},
 		{whole, "ledger --from 2026-02-30 --to 2026-03-04", 2, "RFC 3339"},
 		{whole, "ledger --from 2026-02-04T00:00:00Z --to 2026-02-04T00:00:00Z", 2, "after --from"},
 		{whole, "next", 2, "at least 1 arg"},

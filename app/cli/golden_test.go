@@ -119,3 +119,20 @@ func TestApplyShowsWhatIsWrongAndWhere(t *testing.T) {
 		t.Error(got.err)
 	}
 }
+
+func TestADeletedJobIsToldApart(t *testing.T) {
+	a := newAPI(t)
+	a.on("GET /api/v1/instances", 200, `{"instances":[{"id":"9","job":"pay","jobId":"102","jobDeletedAt":"2026-02-03T02:00:00.000Z","project":"default","state":"success","label":""}],
+"cursor":"","namesakes":[{"id":"103","deletedAt":null},{"id":"101","deletedAt":"2026-01-01T00:00:00.000Z"}]}`)
+	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[{"id":"102","job":"pay","deletedAt":"2026-02-03T02:00:00Z","planned":1,"fired":1,"balanced":true,"reasons":{"missed: x":1},"absent":[]}],"cursor":"","namesakes":[{"id":"103","deletedAt":null}]}`)
+	for _, args := range [][]string{{"instances", "--job", "pay"}, {"ledger", "--job", "pay", "--from", "2026-02-03", "--to", "2026-02-04"}} {
+		got := a.ax(t, args...)
+		if got.code != 0 || !strings.Contains(got.out, "pay (deleted, id 102)") || !strings.Contains(got.err, "--job 103 lists it") {
+			t.Errorf("%v: %s", args, got)
+		}
+		got = a.ax(t, append([]string{"--json"}, args...)...)
+		if doc := got.json(t); len(doc["namesakes"].([]any)) == 0 || got.err != "" {
+			t.Errorf("%v as JSON: %s", args, got)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (p *process) instances() *cobra.Command {
 	})}
 	g.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&job, "job", "", "only of this job, [project/]name")
+	f.StringVar(&job, "job", "", ofJob)
 	f.StringVar(&date, "biz-date", "", "only of this business date, like 2026-02-03")
 	f.StringVar(&state, "state", "", "only in this state: running, success, failed, retrying or cancelled")
 	f.StringVar(&label, "label", "", "only with this label, such as waiting_deps or timeout")

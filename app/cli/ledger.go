@@ -18,7 +18,9 @@ import (
 
 // account is one job's planned fires and what became of them.
 type account struct {
+	ID        string         `json:"id"`
 	Job       string         `json:"job"`
+	DeletedAt *time.Time     `json:"deletedAt"`
 	Planned   int            `json:"planned"`
 	Fired     int            `json:"fired"`
 	Skipped   int            `json:"skipped"`
@@ -57,7 +59,7 @@ Exit 1 when a planned fire is not accounted for, or a job could not be judged.`,
 		})}
 	b.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&b.job, "job", "", "only of this job, [project/]name")
+	f.StringVar(&b.job, "job", "", ofJob)
 	f.StringVar(&b.from, "from", "", "RFC 3339 instant, or a date for its start in UTC; fires at it count")
 	f.StringVar(&b.to, "to", "", "RFC 3339 instant, or a date for its start in UTC; fires at it do not count")
 	f.BoolVar(&b.unbalanced, "unbalanced", false, "only jobs with fires that are not accounted for")
@@ -105,7 +107,11 @@ func dayOrInstant(flag, text string) (time.Time, error) {
 	if day, err := domain.ParseBizDate(text); err == nil {
 		return day.Start(time.UTC), nil
 	}
-	return instant(flag, text)
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, usage("%s %q: write a date such as 2026-02-03, which is its start in UTC, or an RFC 3339 instant such as 2026-02-03T00:00:00+08:00", flag, text)
+	}
+	return t, nil
 }
 
 func (p *process) balance(ctx context.Context, query url.Values) error {
@@ -113,13 +119,13 @@ func (p *process) balance(ctx context.Context, query url.Values) error {
 	if err != nil {
 		return err
 	}
-	docs, cursor, err := gather(ctx, c, listing{name: "jobs", path: "ledger", query: query})
+	got, err := gather(ctx, c, listing{name: "jobs", path: "ledger", query: query})
 	if err != nil {
 		return err
 	}
-	accounts := make([]account, len(docs))
+	accounts := make([]account, len(got.rows))
 	balanced, refused := true, 0
-	for i, doc := range docs {
+	for i, doc := range got.rows {
 		if err := json.Unmarshal(doc, &accounts[i]); err != nil {
 			return fmt.Errorf("the server's ledger can't be read: %w", err)
 		}
@@ -129,9 +135,12 @@ func (p *process) balance(ctx context.Context, query url.Values) error {
 		}
 	}
 	if p.json {
-		err = p.value(map[string]any{"balanced": balanced, "jobs": docs, "cursor": cursor})
+		doc := got.document("jobs")
+		doc["balanced"] = balanced
+		err = p.value(doc)
 	} else {
-		err = p.showLedger(accounts, cursor)
+		p.noteNamesakes(got.namesakes)
+		err = p.showLedger(accounts, got.cursor)
 	}
 	switch {
 	case err != nil || balanced:
@@ -152,7 +161,10 @@ func (p *process) showLedger(accounts []account, cursor string) error {
 	}
 	rows := make([][]string, len(accounts))
 	for i, a := range accounts {
-		rows[i] = a.cells()
+		if a.DeletedAt != nil {
+			accounts[i].Job = former(a.Job, a.ID)
+		}
+		rows[i] = accounts[i].cells()
 	}
 	if err := p.table([]string{"JOB", "PLANNED", "FIRED", "SKIPPED", "MISSED", "PENDING", "BALANCE"}, rows); err != nil {
 		return err

@@ -55,15 +55,16 @@ func (p *process) list(ctx context.Context, l listing) error {
 	if err != nil {
 		return err
 	}
-	found, cursor, err := gather(ctx, c, l)
+	got, err := gather(ctx, c, l)
 	if err != nil {
 		return err
 	}
 	if p.json {
-		return p.value(map[string]any{l.name: found, "cursor": cursor})
+		return p.value(got.document(l.name))
 	}
-	rows := make([][]string, len(found))
-	for i, doc := range found {
+	p.noteNamesakes(got.namesakes)
+	rows := make([][]string, len(got.rows))
+	for i, doc := range got.rows {
 		r, err := decode(doc)
 		if err != nil {
 			return err
@@ -77,35 +78,70 @@ func (p *process) list(ctx context.Context, l listing) error {
 	if err := p.table(l.head, rows); err != nil {
 		return err
 	}
-	if cursor != "" {
-		p.note("there are more: --cursor %s\n", cursor)
+	if got.cursor != "" {
+		p.note("there are more: --cursor %s\n", got.cursor)
 	}
 	return nil
 }
 
+// gathered is what pages of a list hold together.
+type gathered struct {
+	rows   []json.RawMessage
+	cursor string
+	// namesakes are further jobs of the name that was asked for; their rows are not here.
+	namesakes []json.RawMessage
+}
+
+// document is a list as --json prints it.
+func (g gathered) document(name string) map[string]any {
+	out := map[string]any{name: g.rows, "cursor": g.cursor}
+	if len(g.namesakes) > 0 {
+		out["namesakes"] = g.namesakes
+	}
+	return out
+}
+
+// noteNamesakes says beside a list of one job which other jobs bear or bore its name.
+func (p *process) noteNamesakes(docs []json.RawMessage) {
+	for _, doc := range docs {
+		r, err := decode(doc)
+		if err != nil {
+			continue
+		}
+		if at := r.moment("deletedAt"); at.IsZero() {
+			p.note("ax: not in this list: the job of this name that is there; --job %s lists it\n", r.text("id"))
+		} else {
+			p.note("ax: not in this list: another job of this name, deleted %s; --job %s lists it\n", p.when(at), r.text("id"))
+		}
+	}
+}
+
 // gather reads one page where the query has a limit, else page after page.
-func gather(ctx context.Context, c *client.Client, l listing) (found []json.RawMessage, cursor string, err error) {
-	found = []json.RawMessage{}
+func gather(ctx context.Context, c *client.Client, l listing) (gathered, error) {
+	got := gathered{rows: []json.RawMessage{}}
 	for {
 		doc, err := c.Get(ctx, "/api/v1/"+cmp.Or(l.path, l.name), l.query)
 		if err != nil {
-			return nil, "", err
+			return got, err
 		}
 		var answer map[string]json.RawMessage
 		var part []json.RawMessage
 		if json.Unmarshal(doc, &answer) != nil || json.Unmarshal(answer[l.name], &part) != nil {
-			return nil, "", fmt.Errorf("the server's answer holds no list of %s: is its version the same as that of this ax?", l.name)
+			return got, fmt.Errorf("the server's answer holds no list of %s: is its version the same as that of this ax?", l.name)
 		}
-		cursor = ""
+		got.cursor, got.namesakes = "", nil
+		if text, there := answer["namesakes"]; there && json.Unmarshal(text, &got.namesakes) != nil {
+			return got, fmt.Errorf("the server's namesakes are no list: is its version the same as that of this ax?")
+		}
 		if text, there := answer["cursor"]; there {
-			if err := json.Unmarshal(text, &cursor); err != nil {
-				return nil, "", fmt.Errorf("the server's cursor is no text: %w", err)
+			if err := json.Unmarshal(text, &got.cursor); err != nil {
+				return got, fmt.Errorf("the server's cursor is no text: %w", err)
 			}
 		}
-		found = append(found, part...)
-		if cursor == "" || cursor == l.query.Get("cursor") || l.query.Get("limit") != "" || len(found) >= maxRows {
-			return found, cursor, nil
+		got.rows = append(got.rows, part...)
+		if got.cursor == "" || got.cursor == l.query.Get("cursor") || l.query.Get("limit") != "" || len(got.rows) >= maxRows {
+			return got, nil
 		}
-		l.query.Set("cursor", cursor)
+		l.query.Set("cursor", got.cursor)
 	}
 }

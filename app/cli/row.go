@@ -96,8 +96,17 @@ func (r row) ended() bool {
 // name is the [project/]name of the job that a row is about.
 func (r row) name() string {
 	job, project := r.text("job", "name"), r.text("project")
-	if project == "" || project == "default" || strings.Contains(job, "/") {
-		return job
+	if project != "" && project != "default" && !strings.Contains(job, "/") {
+		job = project + "/" + job
 	}
-	return project + "/" + job
+	if r.text("jobDeletedAt") != "" {
+		return former(job, r.text("jobId"))
+	}
+	return job
 }
+
+// former names a job that was deleted; its id tells it from others of the name.
+func former(job, id string) string { return job + " (deleted, id " + id + ")" }
+
+// ofJob is what --job means where the past is looked at.
+const ofJob = "only of this job: [project/]name, which means the job that is there, else the one deleted last, or an id"

@@ -24,6 +24,7 @@ type JobName struct {
 	ID, ProjectID ID
 	Key           JobKey
 	Title         string
+	DeletedAt     time.Time // zero: it is there
 }
 
 // JobEdge leads from a job to one that depends on it, under the definitions in force.

@@ -150,7 +150,7 @@ func (d *Definitions) Edges(ctx context.Context, seen domain.ProjectSet) (byUp, 
 }
 
 func jobName(n store.Name, projects map[domain.ID]string) domain.JobName {
-	return domain.JobName{ID: n.ID, ProjectID: n.ProjectID, Key: domain.JobKey{Project: projects[n.ProjectID], Name: n.Name}, Title: n.Title}
+	return domain.JobName{ID: n.ID, ProjectID: n.ProjectID, Key: domain.JobKey{Project: projects[n.ProjectID], Name: n.Name}, Title: n.Title, DeletedAt: n.DeletedAt}
 }
 
 // FirstNames reads the first jobs of the projects by name, at most limit: what can be offered to choose from.

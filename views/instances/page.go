@@ -27,12 +27,14 @@ func (f Filter) Set() bool { return f != Filter{} }
 // ListPage is the list of instances, newest first.
 type ListPage struct {
 	layout.Shell
-	Filter   Filter
-	Chips    []Chip
-	Labels   []ui.Option
-	Rows     []Row
-	Pager    ui.Pager
-	ClearURL string
+	Filter Filter
+	Chips  []Chip
+	Labels []ui.Option
+	Rows   []Row
+	// Namesakes are the other jobs of the name that the filter has.
+	Namesakes []ui.Namesake
+	Pager     ui.Pager
+	ClearURL  string
 	// Quiet is said when nothing matches and that is good news ("Nothing failed since …").
 	Quiet string
 	Error string

@@ -23,8 +23,10 @@ type Page struct {
 	Ranges []Range
 	Span   string // the span in words, in the reader's zone
 	Rows   []Account
-	Detail *Detail  // the one job's fires that made no instance
-	Pager  ui.Pager // oldest first: its next leads on
+	// Namesakes are the other jobs of the name that the filter has.
+	Namesakes []ui.Namesake
+	Detail    *Detail  // the one job's fires that made no instance
+	Pager     ui.Pager // oldest first: its next leads on
 	// Partial says that the search for jobs out of balance has not looked at all yet.
 	Partial  bool
 	ClearURL string

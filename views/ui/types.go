@@ -67,6 +67,14 @@ type Ref struct {
 	ID    string
 	Title string
 	URL   string
+	Gone  time.Time // when it was deleted; zero: it is there
+}
+
+// Namesake is another job of the same name, there or deleted at Gone.
+type Namesake struct {
+	ID   string
+	URL  string // of the same page about it
+	Gone time.Time
 }
 
 // Name is the title if there is one, else the id.

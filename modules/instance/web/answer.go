@@ -26,6 +26,8 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 type brief struct {
 	ID           domain.ID `json:"id"`
 	Job          string    `json:"job"`
+	JobID        domain.ID `json:"jobId"`        // tells jobs of one name apart
+	JobDeletedAt stamp     `json:"jobDeletedAt"` // null: it is there
 	Project      string    `json:"project"`
 	TraceID      string    `json:"traceId"`
 	BizDate      string    `json:"bizDate"`
@@ -47,7 +49,7 @@ type brief struct {
 }
 
 func briefOf(in domain.Instance, names map[domain.ID]domain.JobName) brief {
-	b := brief{ID: in.ID, Job: key(names, in), Project: names[in.JobID].Key.Project, TraceID: in.TraceID, BizDate: in.BizDate.String(),
+	b := brief{ID: in.ID, Job: key(names, in), JobID: in.JobID, JobDeletedAt: stamp(names[in.JobID].DeletedAt), Project: names[in.JobID].Key.Project, TraceID: in.TraceID, BizDate: in.BizDate.String(),
 		ExpectedTime: stamp(in.Expected), State: string(in.State), Label: string(in.Label), Trigger: string(in.Trigger), Run: in.RunNo,
 		Version: in.Version, Lane: string(in.Lane), RequestedBy: in.RequestedBy, Reason: in.Reason, CreatedAt: stamp(in.CreatedAt),
 		ReadyAt: stamp(in.ReadyAt), StartedAt: stamp(in.StartedAt), FinishedAt: stamp(in.FinishedAt), Message: in.Message}

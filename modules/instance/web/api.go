@@ -21,8 +21,15 @@ const (
 // briefs is one page of instances. The list ends where the cursor is empty: a page may
 // be short before, when much had to be passed over to find what it has.
 type briefs struct {
-	Instances []brief `json:"instances"`
-	Cursor    string  `json:"cursor"`
+	Instances []brief    `json:"instances"`
+	Cursor    string     `json:"cursor"`
+	Namesakes []namesake `json:"namesakes"` // other jobs of the name asked for, whose instances are not here
+}
+
+// namesake is another job of the same name; its id names it.
+type namesake struct {
+	ID        domain.ID `json:"id"`
+	DeletedAt stamp     `json:"deletedAt"` // null: it is there
 }
 
 func (h *Handlers) apiList(c echo.Context) error {
@@ -43,7 +50,11 @@ func (h *Handlers) apiList(c echo.Context) error {
 	for i, in := range found.ins {
 		out[i] = briefOf(in, names)
 	}
-	return c.JSON(http.StatusOK, briefs{out, found.next})
+	same := make([]namesake, len(found.others))
+	for i, n := range found.others {
+		same[i] = namesake{n.ID, stamp(n.DeletedAt)}
+	}
+	return c.JSON(http.StatusOK, briefs{out, found.next, same})
 }
 
 func (h *Handlers) apiShow(c echo.Context) error {

@@ -155,6 +155,8 @@ type found struct {
 	ins     []domain.Instance
 	next    string
 	stopped store.Place
+	// others are the further jobs of the name that the filter has.
+	others []domain.JobName
 }
 
 // list reads one page.
@@ -164,14 +166,14 @@ func (h *Handlers) list(ctx context.Context, f filter, limit int) (p found, err 
 		return p, err
 	}
 	if f.Job != "" {
-		j, err := h.Jobs.Find(ctx, f.Job)
+		j, others, err := h.Jobs.InHistory(ctx, f.Job)
 		if err == nil {
 			err = httpx.Allow(ctx, j.ProjectID, domain.ActInstanceRead)
 		}
 		if err != nil {
 			return p, err
 		}
-		q.Job = j.ID
+		q.Job, p.others = j.ID, others
 	}
 	if f.Trace != "" {
 		p.ins, err = h.byTrace(ctx, f.Trace, q)

@@ -37,6 +37,7 @@ func (h *Handlers) listPage(c echo.Context) error {
 		p.Error = text
 		return httpx.Render(c, status, instances.List(p))
 	}
+	p.Namesakes = namesakes(f, found.others)
 	names, err := h.namesOf(ctx, found.ins...)
 	if err != nil {
 		return err
@@ -160,7 +161,23 @@ func status(s domain.Status) ui.Status {
 func instanceURL(id domain.ID) string { return "/instances/" + id.String() }
 
 func jobRef(names map[domain.ID]domain.JobName, in domain.Instance) ui.Ref {
-	return ui.Ref{ID: key(names, in), Title: names[in.JobID].Title, URL: jobURL(in.JobID)}
+	n, known := names[in.JobID]
+	r := ui.Ref{ID: key(names, in), Title: n.Title, Gone: n.DeletedAt}
+	if !known || n.DeletedAt.IsZero() {
+		r.URL = jobURL(in.JobID)
+	}
+	return r
+}
+
+// namesakes lead to the same list of the other jobs of the name.
+func namesakes(f filter, others []domain.JobName) []ui.Namesake {
+	f.Cursor = ""
+	var out []ui.Namesake
+	for _, n := range others {
+		f.Job = n.ID.String()
+		out = append(out, ui.Namesake{ID: f.Job, URL: address(f, ""), Gone: n.DeletedAt})
+	}
+	return out
 }
 
 // jobURL is the page of a job; "" for one that is gone.

@@ -19,6 +19,9 @@ import (
 type Jobs interface {
 	// Find reads a job by [project/]name or by its id.
 	Find(ctx context.Context, name string) (domain.Job, error)
+	// InHistory reads the job that a name means where the past is looked at: the one that
+	// is there, else the one deleted last; others are those of the same name.
+	InHistory(ctx context.Context, name string) (j domain.Job, others []domain.JobName, err error)
 	// NamesOf reads the names of jobs, deleted ones too; unknown ids are absent.
 	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
 }

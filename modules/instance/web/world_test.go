@@ -144,12 +144,23 @@ func (w *world) Find(_ context.Context, name string) (domain.Job, error) {
 	return domain.Job{}, domain.Fail(domain.NotFound, "there is no job %q", name)
 }
 
+// InHistory finds a job by its name, with the others that bore it.
+func (w *world) InHistory(ctx context.Context, name string) (j domain.Job, others []domain.JobName, err error) {
+	j, err = w.Find(ctx, name)
+	for _, o := range w.jobs {
+		if err == nil && o.ID != j.ID && o.ProjectID == j.ProjectID && o.Name == j.Name {
+			others = append(others, domain.JobName{ID: o.ID, DeletedAt: o.DeletedAt})
+		}
+	}
+	return j, others, err
+}
+
 // NamesOf names jobs.
 func (w *world) NamesOf(_ context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error) {
 	out := map[domain.ID]domain.JobName{}
 	for _, j := range w.jobs {
 		if slices.Contains(jobs, j.ID) {
-			out[j.ID] = domain.JobName{ID: j.ID, ProjectID: j.ProjectID, Key: j.Spec.Key()}
+			out[j.ID] = domain.JobName{ID: j.ID, ProjectID: j.ProjectID, Key: j.Spec.Key(), DeletedAt: j.DeletedAt}
 		}
 	}
 	return out, nil

@@ -11,13 +11,19 @@ import (
 func (s *Store) NamesOf(ctx context.Context, ids []domain.ID) ([]Name, error) {
 	var out []Name
 	for part := range slices.Chunk(ids, 500) {
-		found, err := s.names(ctx, "SELECT id, project_id, name, title FROM job WHERE id IN ?", part)
+		found, err := s.names(ctx, "SELECT "+nameColumns+" FROM job WHERE id IN ?", part)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// Bearers reads the jobs that bear or bore a name in a project: the one that is there,
+// then those that were deleted, the last one first; at most limit.
+func (s *Store) Bearers(ctx context.Context, project domain.ID, name string, limit int) ([]Name, error) {
+	return s.names(ctx, "SELECT "+nameColumns+" FROM job WHERE project_id = ? AND name = ? ORDER BY CASE WHEN deleted_at = 0 THEN 0 ELSE 1 END, deleted_at DESC, id DESC LIMIT ?", project, name, limit)
 }
 
 // Count tells how many jobs of the projects (nil: all) there are, and how many of

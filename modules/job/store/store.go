@@ -261,33 +261,36 @@ func (s *Store) Links(ctx context.Context) ([]Link, error) {
 	return out, err
 }
 
-// Name is a job that is there, without its definition.
+// Name is a job without its definition.
 type Name struct {
 	ID, ProjectID domain.ID
 	Name, Title   string
+	DeletedAt     time.Time // zero: it is there
 }
 
 // Names reads the names of all jobs that are not deleted, by id.
 func (s *Store) Names(ctx context.Context) ([]Name, error) {
-	return s.names(ctx, "SELECT id, project_id, name, title FROM job WHERE deleted_at = 0 ORDER BY id")
+	return s.names(ctx, "SELECT "+nameColumns+" FROM job WHERE deleted_at = 0 ORDER BY id")
 }
 
 // FirstNames reads the names of the first jobs by name, at most limit, of the projects (nil: all).
 func (s *Store) FirstNames(ctx context.Context, projects []domain.ID, limit int) ([]Name, error) {
-	query, args := "SELECT id, project_id, name, title FROM job WHERE deleted_at = 0", []any{}
+	query, args := "SELECT "+nameColumns+" FROM job WHERE deleted_at = 0", []any{}
 	if projects != nil {
 		query, args = query+" AND project_id IN ?", append(args, append([]domain.ID{0}, projects...))
 	}
 	return s.names(ctx, query+" ORDER BY name, id LIMIT ?", append(args, limit)...)
 }
 
+const nameColumns = "id, project_id, name, title, deleted_at"
+
 func (s *Store) names(ctx context.Context, query string, args ...any) ([]Name, error) {
 	var out []Name
 	err := s.db.Each(ctx, func(scan func(...any) error) error {
-		var id, project int64
+		var id, project, deleted int64
 		var n Name
-		err := scan(&id, &project, &n.Name, &n.Title)
-		n.ID, n.ProjectID = domain.ID(id), domain.ID(project)
+		err := scan(&id, &project, &n.Name, &n.Title, &deleted)
+		n.ID, n.ProjectID, n.DeletedAt = domain.ID(id), domain.ID(project), domain.FromMillis(deleted)
 		out = append(out, n)
 		return err
 	}, query, args...)

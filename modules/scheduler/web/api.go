@@ -21,6 +21,30 @@ type apiLedger struct {
 	Balanced bool         `json:"balanced"` // all on this page
 	Jobs     []apiAccount `json:"jobs"`
 	Cursor   string       `json:"cursor"`
+	// Other jobs of the name asked for, which are not counted here.
+	Namesakes []namesake `json:"namesakes"`
+}
+
+// namesake is another job of the same name; its id names it.
+type namesake struct {
+	ID        domain.ID  `json:"id"`
+	DeletedAt *time.Time `json:"deletedAt"` // null: it is there
+}
+
+func namesakesOf(others []domain.JobName) []namesake {
+	out := make([]namesake, len(others))
+	for i, n := range others {
+		out[i] = namesake{n.ID, gone(n.DeletedAt)}
+	}
+	return out
+}
+
+// gone is when a job was deleted, nil when it is there.
+func gone(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
 }
 
 // apiAccount is one job's: planned = fired + skipped + missed + pending, and absent
@@ -28,6 +52,7 @@ type apiLedger struct {
 type apiAccount struct {
 	ID          domain.ID      `json:"id"`
 	Job         string         `json:"job"`
+	DeletedAt   *time.Time     `json:"deletedAt"` // null: the job is there
 	Planned     int            `json:"planned"`
 	Fired       int            `json:"fired"`
 	Skipped     int            `json:"skipped"`
@@ -46,7 +71,7 @@ const accountsPage = 100
 
 func (h *Handlers) apiLedger(c echo.Context) error {
 	ctx := c.Request().Context()
-	q, err := h.readQuery(c)
+	q, others, err := h.readQuery(c)
 	if err != nil {
 		return err
 	}
@@ -58,28 +83,29 @@ func (h *Handlers) apiLedger(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	out.Namesakes = namesakesOf(others)
 	return c.JSON(http.StatusOK, out)
 }
 
-func (h *Handlers) readQuery(c echo.Context) (q scheduler.LedgerQuery, err error) {
+func (h *Handlers) readQuery(c echo.Context) (q scheduler.LedgerQuery, others []domain.JobName, err error) {
 	if q.From, err = moment(c, "from"); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if q.To, err = moment(c, "to"); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if q.Limit, err = httpx.Limit(c, accountsPage, scheduler.MaxAccounts); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if q.Unbalanced, err = only(c); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if _, err = httpx.ReadCursor(c.QueryParam("cursor"), &q.After); err != nil {
-		return q, err
+		return q, nil, err
 	}
-	job, projects, err := h.about(c.Request().Context(), c.QueryParam("job"))
-	q.Job, q.Projects = job.ID, projects
-	return q, err
+	s, err := h.about(c.Request().Context(), c.QueryParam("job"))
+	q.Job, q.Projects = s.job.ID, s.projects
+	return q, s.others, err
 }
 
 func only(c echo.Context) (unbalanced bool, err error) {
@@ -112,7 +138,7 @@ func accountOf(a scheduler.Account, names map[domain.ID]domain.JobName) apiAccou
 	out := apiAccount{ID: a.Job, Job: a.Job.String(), Planned: a.Planned, Fired: a.Fired, Skipped: a.Skipped, Missed: a.Missed, Pending: a.Pending,
 		Unplanned: a.Unplanned, Balanced: a.Balanced(), Reasons: map[string]int{}, AbsentCount: a.Absent, Absent: []time.Time{}, Untaken: a.Untaken}
 	if n, ok := names[a.Job]; ok {
-		out.Job = n.Key.String()
+		out.Job, out.DeletedAt = n.Key.String(), gone(n.DeletedAt)
 	}
 	for _, r := range a.Reasons {
 		out.Reasons[string(r.Kind)+": "+r.Reason] += r.Fires
@@ -130,6 +156,8 @@ func accountOf(a scheduler.Account, names map[domain.ID]domain.JobName) apiAccou
 type apiFires struct {
 	Fires  []apiFire `json:"fires"`
 	Cursor string    `json:"cursor"`
+	// Other jobs of the name asked for, whose fires are not here.
+	Namesakes []namesake `json:"namesakes"`
 }
 
 type apiFire struct {
@@ -146,7 +174,7 @@ const (
 )
 
 func (h *Handlers) apiFires(c echo.Context) error {
-	q, err := h.readFires(c)
+	q, others, err := h.readFires(c)
 	if err != nil {
 		return err
 	}
@@ -154,7 +182,7 @@ func (h *Handlers) apiFires(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := apiFires{Fires: make([]apiFire, len(rows))}
+	out := apiFires{Fires: make([]apiFire, len(rows)), Namesakes: namesakesOf(others)}
 	for i, r := range rows {
 		out.Fires[i] = apiFire{Expected: r.Expected.UTC(), BizDate: r.BizDate.String(), State: string(r.State), Reason: r.Reason}
 		if r.Instance != 0 {
@@ -169,29 +197,29 @@ func (h *Handlers) apiFires(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-func (h *Handlers) readFires(c echo.Context) (q scheduler.FiresQuery, err error) {
+func (h *Handlers) readFires(c echo.Context) (q scheduler.FiresQuery, others []domain.JobName, err error) {
 	if q.From, err = moment(c, "from"); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if q.To, err = moment(c, "to"); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if q.Limit, err = httpx.Limit(c, firesPage, firesMost); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	if q.States, err = states(c.QueryParam("state")); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	var after int64
 	if _, err = httpx.ReadCursor(c.QueryParam("cursor"), &after); err != nil {
-		return q, err
+		return q, nil, err
 	}
 	q.After = domain.FromMillis(after)
 	name := c.QueryParam("job")
 	if name == "" {
-		return q, domain.Fail(domain.Invalid, "fires are listed of one job").At("job").WithHint("name it")
+		return q, nil, domain.Fail(domain.Invalid, "fires are listed of one job").At("job").WithHint("name it")
 	}
-	job, _, err := h.about(c.Request().Context(), name)
-	q.Job = job.ID
-	return q, err
+	s, err := h.about(c.Request().Context(), name)
+	q.Job = s.job.ID
+	return q, s.others, err
 }

@@ -81,12 +81,13 @@ func (h *Handlers) fill(c echo.Context, p *ledger.Page) error {
 	p.Filter.Unbalanced = v.unbalanced
 	q := scheduler.LedgerQuery{From: first.Start(i18n.Zone(ctx)), To: last.AddDays(1).Start(i18n.Zone(ctx)), Limit: pageAccounts, Unbalanced: v.unbalanced}
 	p.Span = i18n.DateTime(ctx, q.From) + " – " + i18n.DateTime(ctx, q.To)
-	job, projects, err := h.about(ctx, v.job)
+	s, err := h.about(ctx, v.job)
 	if err != nil {
 		return err
 	}
-	if q.Job, q.Projects = job.ID, projects; q.Job != 0 {
-		return h.fillJob(c, p, v, job, q)
+	if q.Job, q.Projects = s.job.ID, s.projects; q.Job != 0 {
+		p.Namesakes = namesakes(v, s.others)
+		return h.fillJob(c, p, v, s.job, q)
 	}
 	return h.fillJobs(c, p, v, q)
 }
@@ -208,6 +209,16 @@ func (h *Handlers) fillJob(c echo.Context, p *ledger.Page, v view, job domain.Jo
 	return nil
 }
 
+// namesakes lead to the same view of the other jobs of the name.
+func namesakes(v view, others []domain.JobName) []ui.Namesake {
+	var out []ui.Namesake
+	for _, n := range others {
+		v.job = n.ID.String()
+		out = append(out, ui.Namesake{ID: v.job, URL: v.address(""), Gone: n.DeletedAt})
+	}
+	return out
+}
+
 // unfired are the states in which a due fire made no instance that ran.
 var unfired = []scheduler.FireState{scheduler.FireSkipped, scheduler.FireMissed, scheduler.FireAbsent}
 
@@ -244,7 +255,10 @@ func (h *Handlers) rows(ctx context.Context, accounts []scheduler.Account, v vie
 		r := ledger.Account{Job: ui.Ref{ID: a.Job.String()}, URL: to.address(""), Planned: a.Planned, Fired: a.Fired, Skipped: a.Skipped, Missed: a.Missed,
 			Pending: a.Pending, Absent: a.Absent, Unplanned: a.Unplanned, Untaken: a.Untaken, AbsentFires: a.AbsentFires[:min(len(a.AbsentFires), shownAbsent)]}
 		if n, ok := names[a.Job]; ok {
-			r.Job, r.TodoURL = ui.Ref{ID: n.Key.String(), Title: n.Title}, "/jobs/"+a.Job.String()
+			r.Job = ui.Ref{ID: n.Key.String(), Title: n.Title, Gone: n.DeletedAt}
+			if n.DeletedAt.IsZero() {
+				r.TodoURL = "/jobs/" + a.Job.String()
+			}
 		}
 		for _, reason := range a.Reasons[:min(len(a.Reasons), shownReasons)] {
 			r.Reasons = append(r.Reasons, ledger.Reason{Kind: string(reason.Kind), Text: reasonWords(ctx, reason.Reason), Fires: reason.Fires})

@@ -23,8 +23,10 @@ type Books interface {
 
 // Jobs knows definitions, also of jobs that were deleted.
 type Jobs interface {
-	// Find reads a job by [project/]name, or by its id, then also a deleted one.
-	Find(ctx context.Context, name string) (domain.Job, error)
+	// InHistory reads the job that a name means where the past is looked at: [project/]name
+	// of the one that is there, else of the one deleted last, or an id; others are those of
+	// the same name.
+	InHistory(ctx context.Context, name string) (j domain.Job, others []domain.JobName, err error)
 	// NamesOf reads the names of jobs; unknown ids are absent.
 	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
 }
@@ -42,7 +44,7 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/ledger", Action: domain.ActJobRead, Handler: h.ledgerPage},
 		{Method: "GET", Path: "/api/v1/ledger", Action: domain.ActJobRead, Handler: h.apiLedger,
 			Doc: httpx.Doc{Summary: "The books: what was planned = fired + skipped + missed", Answer: apiLedger{},
-				Query: slices.Concat([]httpx.Param{{Name: "job", Text: "[project/]name or id; empty: all"}}, span, []httpx.Param{
+				Query: slices.Concat([]httpx.Param{{Name: "job", Text: "[project/]name or id; empty: all. A name means the job that is there, else the one deleted last"}}, span, []httpx.Param{
 					{Name: "only", Text: "unbalanced: jobs with fires that are not accounted for"}, {Name: "limit", Kind: "integer"},
 					{Name: "cursor", Text: "that of the page before; the books end where it is empty, and a page may be short before"}})}},
 		{Method: "GET", Path: "/api/v1/ledger/fires", Action: domain.ActJobRead, Handler: h.apiFires,
@@ -52,19 +54,26 @@ func (h *Handlers) Routes() []httpx.Route {
 	}
 }
 
-// about is the job of that name, if the caller may see it; or without a name the zero
-// job and every project of the caller, of which nil are all.
-func (h *Handlers) about(ctx context.Context, name string) (job domain.Job, projects []domain.ID, err error) {
+// subject is what the books are asked about: a job with the others of its name, or
+// without a job every project of the caller, of which nil are all.
+type subject struct {
+	job      domain.Job
+	others   []domain.JobName
+	projects []domain.ID
+}
+
+// about is the subject that a name means, if the caller may see it.
+func (h *Handlers) about(ctx context.Context, name string) (s subject, err error) {
 	if name == "" {
 		if seen := httpx.Visible(ctx, domain.ActJobRead); !seen.All {
-			projects = append([]domain.ID{}, seen.IDs...)
+			s.projects = append([]domain.ID{}, seen.IDs...)
 		}
-		return job, projects, nil
+		return s, nil
 	}
-	if job, err = h.Jobs.Find(ctx, name); err != nil {
-		return job, nil, err
+	if s.job, s.others, err = h.Jobs.InHistory(ctx, name); err != nil {
+		return subject{}, err
 	}
-	return job, nil, httpx.Allow(ctx, job.ProjectID, domain.ActJobRead)
+	return s, httpx.Allow(ctx, s.job.ProjectID, domain.ActJobRead)
 }
 
 // namesOf are the names of the jobs of accounts.

@@ -76,12 +76,22 @@ func (b *books) Fires(_ context.Context, q scheduler.FiresQuery) ([]scheduler.Fi
 
 type jobs struct{}
 
-func (jobs) Find(_ context.Context, name string) (domain.Job, error) {
+func (jobs) InHistory(_ context.Context, name string) (domain.Job, []domain.JobName, error) {
+	j, err := find(name)
+	if j.ID == 72 {
+		return j, []domain.JobName{{ID: 73, Key: domain.JobKey{Project: "seen", Name: "gone"}, DeletedAt: time.Unix(1, 0).UTC()}}, err
+	}
+	return j, nil, err
+}
+
+func find(name string) (domain.Job, error) {
 	switch name {
 	case "seen/a":
 		return domain.Job{ID: 70, ProjectID: 7, Spec: domain.JobSpec{Project: "seen", Name: "a"}}, nil
 	case "71":
 		return domain.Job{ID: 71, ProjectID: 7, DeletedAt: time.Unix(1, 0)}, nil
+	case "seen/gone":
+		return domain.Job{ID: 72, ProjectID: 7, DeletedAt: time.Unix(9, 0)}, nil
 	case "other/b":
 		return domain.Job{ID: 80, ProjectID: 8}, nil
 	}
@@ -89,7 +99,7 @@ func (jobs) Find(_ context.Context, name string) (domain.Job, error) {
 }
 
 func (jobs) NamesOf(context.Context, []domain.ID) (map[domain.ID]domain.JobName, error) {
-	return map[domain.ID]domain.JobName{70: {ID: 70, Key: domain.JobKey{Project: "seen", Name: "a"}}}, nil
+	return map[domain.ID]domain.JobName{70: {ID: 70, Key: domain.JobKey{Project: "seen", Name: "a"}}, 72: {ID: 72, Key: domain.JobKey{Project: "seen", Name: "gone"}, DeletedAt: time.Unix(9, 0).UTC()}}, nil
 }
 
 func routed(t *testing.T, b *books) *httpx.Router {
@@ -140,7 +150,7 @@ func TestTheLedgerTellsEveryFigure(t *testing.T) {
 		t.Fatalf("%d %v", status, got)
 	}
 	account := got["jobs"].([]any)[0].(map[string]any)
-	want := map[string]any{"id": "70", "job": "seen/a", "planned": 10.0, "fired": 4.0, "skipped": 1.0, "missed": 2.0, "pending": 1.0, "unplanned": 3.0,
+	want := map[string]any{"id": "70", "job": "seen/a", "deletedAt": nil, "planned": 10.0, "fired": 4.0, "skipped": 1.0, "missed": 2.0, "pending": 1.0, "unplanned": 3.0,
 		"balanced": false, "absentCount": 2.0, "absent": []any{"2026-02-03T05:00:00Z"}, "untaken": false, "refused": "",
 		"reasons": map[string]any{"missed: nobody was alive": 2.0, "skipped: overlap": 1.0}}
 	if !reflect.DeepEqual(account, want) {
@@ -222,4 +232,27 @@ func TestFiresOneByOne(t *testing.T) {
 			t.Errorf("%s: %d, want %d", query, status, want)
 		}
 	}
+}
+
+func TestADeletedJobIsFoundByItsName(t *testing.T) {
+	b := &books{answer: scheduler.Ledger{Balanced: true, Jobs: []scheduler.Account{{Job: 72}}}}
+	get := serve(t, b)
+	status, got := get("one", span+"&job=seen/gone")
+	if status != 200 || b.asked.Job != 72 || !reflect.DeepEqual(got["namesakes"], []any{map[string]any{"id": "73", "deletedAt": "1970-01-01T00:00:01Z"}}) {
+		t.Errorf("%d %v, asked %+v", status, got, b.asked)
+	}
+	if account := got["jobs"].([]any)[0].(map[string]any); account["job"] != "seen/gone" || account["deletedAt"] != "1970-01-01T00:00:09Z" {
+		t.Errorf("the account does not say that its job is gone: %v", account)
+	}
+	status, got = get("one", "/api/v1/ledger/fires?"+span+"&job=seen/gone")
+	if status != 200 || b.wanted.Job != 72 || len(got["namesakes"].([]any)) != 1 {
+		t.Errorf("%d %v, asked %+v", status, got, b.wanted)
+	}
+	status, body := page(t, b, "one", "?job=seen/gone")
+	contains(t, "the page", body, "deleted 1970-01-01 00:00:09", "job=73", "deleted 1970-01-01 00:00:01", `value="seen/gone"`)
+	if status != 200 || strings.Contains(body, "/jobs/72") {
+		t.Errorf("%d; the page leads to a job that is gone: %v", status, strings.Contains(body, "/jobs/72"))
+	}
+	_, body = page(t, b, "one", "?job=seen/gone", "Accept-Language", "zh-CN")
+	contains(t, "in Chinese", body, "已于 1970-01-01 00:00:09 删除", "以下同名任务不在此列")
 }
