@@ -35,7 +35,8 @@ func goldenAPI(t *testing.T) *api {
 {"n":3,"time":"2026-02-03T02:00:02.200Z","stream":"stderr","text":"a <b>"}],"last":3,"complete":true}`)
 	a.on("POST /api/v1/instances/411052400640000001/kill", 200, `{"id":"411052400640000001","job":"demo/order_stat_daily","state":"running","label":"stopping"}`)
 	a.on("POST /api/v1/instances/411052400640000001/rerun", 201, `{"id":"411052400640000001","job":"demo/order_stat_daily","traceId":"05b45c4e-c000-4000-8000-00000000000a","run":2,"state":"running","label":"queued"}`)
-	a.on("GET /api/v1/workers", 200, `{"workers":[{"name":"w1","boot":4,"state":"available","host":"h1","ip":"10.0.0.1","version":"dev","types":["http","noop","shell"],"tags":[],"running":2,"seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
+	a.on("GET /api/v1/workers", 200, `{"workers":[{"name":"w1","boot":4,"state":"available","host":"h1","ip":"10.0.0.1","version":"dev","types":["http","noop","shell"],"tags":[],"running":2,"skewMs":12,"refusingAt":null,"seenAt":"2026-02-03T04:05:05Z"},
+{"name":"w2","boot":1,"state":"refusing","host":"h2","ip":"10.0.0.2","version":"dev","types":["shell"],"tags":[],"running":0,"skewMs":-7210,"refusingAt":"2026-02-03T04:01:00Z","seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
 	a.on("GET /api/v1/incidents", 200, `{"incidents":[
 {"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","project":"pay","open":true,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T03:00:03.500Z","count":3,"example":"411052400640000001","message":"exit code 3: no such file","resolvedAt":null,"recovery":"","noticedAt":"2026-02-03T02:00:05Z"},
 {"id":"411052400640000020","kind":"worker_lost","subject":"worker-07","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"It has gone silent. Its host: h1.","resolvedAt":"2026-02-03T02:01:00Z","recovery":"back","noticedAt":null}],"cursor":""}`)

@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -113,6 +115,22 @@ func (p *process) change(ctx context.Context, method, path, sentence string) err
 	return p.document(doc)
 }
 
+// standing is where a worker stands; of one that refuses for its clock, how far off that
+// is and since when.
+func (p *process) standing(r row) string {
+	state := r.text("state")
+	ms, err := strconv.ParseInt(r.text("skewMs"), 10, 64)
+	if state != "refusing" || err != nil {
+		return state
+	}
+	off := time.Duration(ms) * time.Millisecond
+	said := "refusing: clock " + off.Round(100*time.Millisecond).String() + " off"
+	if at := r.moment("refusingAt"); !at.IsZero() {
+		said += " since " + p.when(at)
+	}
+	return said
+}
+
 func (p *process) workers() *cobra.Command {
 	var g page
 	cmd := &cobra.Command{Use: "workers", Short: "list workers", Args: cobra.NoArgs, RunE: p.do(func(ctx context.Context, _ []string) error {
@@ -122,7 +140,7 @@ func (p *process) workers() *cobra.Command {
 		}
 		head := []string{"WORKER", "BOOT", "STATE", "HOST", "IP", "VERSION", "TYPES", "TAGS", "RUNNING", "LAST SEEN"}
 		return p.list(ctx, listing{name: "workers", query: q, head: head, cells: func(r row) []string {
-			return []string{r.text("name"), r.text("boot"), r.text("state"), r.text("host"), r.text("ip"), r.text("version"),
+			return []string{r.text("name"), r.text("boot"), p.standing(r), r.text("host"), r.text("ip"), r.text("version"),
 				r.text("types"), r.text("tags"), r.text("running"), p.when(r.moment("seenAt"))}
 		}})
 	})}

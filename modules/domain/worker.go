@@ -27,6 +27,19 @@ type Worker struct {
 	Started    time.Time
 	SeenAt     time.Time
 	LostAt     time.Time // zero: not lost
+	RefusingAt time.Time // since when it refuses all work for its clock; zero: it does not
+}
+
+// MaxSkew is how far a worker's clock may be off before it refuses all work.
+const MaxSkew = 5 * time.Second
+
+// Standing is where the worker stands for people: one that is alive and refuses for its
+// clock is not available.
+func (w Worker) Standing() WorkerState {
+	if w.State == WorkerAvailable && w.Skew.Abs() > MaxSkew {
+		return WorkerRefusing
+	}
+	return w.State
 }
 
 // WorkerState is where a worker stands.
@@ -37,6 +50,8 @@ const (
 	WorkerAvailable WorkerState = "available"
 	WorkerDraining  WorkerState = "draining"
 	WorkerGone      WorkerState = "lost"
+	// WorkerRefusing is only what people are shown, see Worker.Standing; no worker reports it.
+	WorkerRefusing WorkerState = "refusing"
 )
 
 // Boot is one life of a worker; Reason says why it counts as over.

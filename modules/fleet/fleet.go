@@ -50,8 +50,22 @@ type life struct {
 	told   bool      // the row says that it is lost
 	// proven says that it was seen to live: a heartbeat that was there at the first
 	// look may be a dead worker's last.
-	proven bool
-	beat   *protocol.Heartbeat // nil: expected, never seen
+	proven   bool
+	beat     *protocol.Heartbeat // nil: expected, never seen
+	refusing time.Time           // of the rows: since when its clock is too far off; zero: it is not
+}
+
+// refuses is since when a life refuses for its clock, by its newest heartbeat; changed
+// says that it began or ended to.
+func (w *Watch) refuses(since time.Time, hb *protocol.Heartbeat) (at time.Time, changed bool) {
+	off := (time.Duration(hb.SkewMs) * time.Millisecond).Abs() > domain.MaxSkew
+	switch {
+	case !off:
+		return time.Time{}, !since.IsZero()
+	case since.IsZero():
+		return w.now(), true
+	}
+	return since, false
 }
 
 // New is a watch that counts a worker as lost after that long in silence.
@@ -147,6 +161,9 @@ func (w *Watch) recall(ctx context.Context) {
 		if r.State != domain.WorkerGone && w.lives[r.Name] == nil {
 			w.lives[r.Name] = w.expected(r.Boot)
 		}
+		if l := w.lives[r.Name]; l != nil && l.boot == r.Boot {
+			l.refusing = r.RefusingAt
+		}
 	}
 }
 
@@ -156,25 +173,30 @@ func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []doma
 	for i := range beats {
 		hb := &beats[i]
 		l := w.lives[hb.Name]
+		var since time.Time
+		if l != nil && l.boot == hb.Boot {
+			since = l.refusing
+		}
+		refusing, changed := w.refuses(since, hb)
 		switch {
 		case l == nil || w.follows(*hb, l):
 			if l != nil && !l.lost {
 				gone = append(gone, domain.Boot{Name: hb.Name, Boot: l.boot, Reason: restarted})
 			}
 			stale := l != nil && hb.Boot < l.boot && l.beat == nil // it stood there all the time
-			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: w.looked && !stale}
+			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: w.looked && !stale, refusing: refusing}
 			fresh = true
 		case l.boot != hb.Boot:
 			// an older boot of the same directory: its heartbeat means nothing
 		case l.beat == nil:
-			l.seq, l.beat, l.proven = hb.Seq, hb, w.looked
+			l.seq, l.beat, l.proven, l.refusing = hb.Seq, hb, w.looked, refusing
 			if w.looked {
 				l.at, l.lost = mono, false
 			}
 			fresh = true
 		case l.seq != hb.Seq:
-			fresh = fresh || l.lost || !l.proven
-			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: true}
+			fresh = fresh || l.lost || !l.proven || changed
+			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: true, refusing: refusing}
 		}
 	}
 	return gone, fresh
@@ -234,7 +256,7 @@ func (w *Watch) save(ctx context.Context, mono time.Time, changed bool) {
 			err = errors.Join(err, w.store.Lost(ctx, domain.Worker{Name: name, Boot: l.boot, LostAt: l.lostAt}))
 		case l.beat != nil && l.proven:
 			row := worker(*l.beat, false)
-			row.SeenAt = w.now().Add(-mono.Sub(l.at))
+			row.SeenAt, row.RefusingAt = w.now().Add(-mono.Sub(l.at)), l.refusing
 			rows = append(rows, row)
 		}
 	}

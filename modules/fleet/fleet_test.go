@@ -394,3 +394,46 @@ func TestALookTellsThatTheRegistryWasEmptied(t *testing.T) {
 		}
 	})
 }
+
+func TestSinceWhenAWorkerRefusesForItsClock(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		skewed := func(ms int64) {
+			t.Helper()
+			hb := h.beats["a"]
+			hb.SkewMs = ms
+			h.beats["a"] = hb
+			h.beat("a")
+			h.jump(time.Second)
+			h.want("[a] | []")
+		}
+		h.live("a")
+		skewed(5000)
+		if r := h.row("a"); r.Standing() != domain.WorkerAvailable || !r.RefusingAt.IsZero() {
+			t.Errorf("at the limit: %+v", r)
+		}
+		skewed(-7000)
+		since := h.wall
+		if r := h.row("a"); r.Standing() != domain.WorkerRefusing || !r.RefusingAt.Equal(since) || r.Skew != -7*time.Second {
+			t.Errorf("beyond it the row says %s since %s, want refusing since %s, at once", r.Standing(), r.RefusingAt, since)
+		}
+		skewed(-8000)
+		h.restart() // another broker goes on with what the row says
+		h.look()
+		skewed(-9000)
+		h.jump(saveEach)
+		skewed(-9500)
+		if r := h.row("a"); !r.RefusingAt.Equal(since) || r.Skew != -9500*time.Millisecond {
+			t.Errorf("it has refused since %s, the row says %s", since, r.RefusingAt)
+		}
+		skewed(20)
+		if r := h.row("a"); r.Standing() != domain.WorkerAvailable || !r.RefusingAt.IsZero() {
+			t.Errorf("set right it still stands as %s since %s", r.Standing(), r.RefusingAt)
+		}
+		skewed(9000)
+		h.pass(12 * time.Second)
+		h.look()
+		if r := h.row("a"); r.Standing() != domain.WorkerGone || !r.RefusingAt.IsZero() || r.Running != 0 {
+			t.Errorf("lost: %+v", r)
+		}
+	})
+}

@@ -102,7 +102,7 @@ func workersPage(s layout.Shell) workers.ListPage {
 		case 2:
 			r.Availability, r.Drain, r.Resume = "draining", ui.Action{}, ui.Action{URL: "/workers/resume"}
 		case 3:
-			r.Skew, r.SkewRefused = 6200*time.Millisecond, true
+			r.Availability, r.Skew, r.SkewRefused, r.RefusingSince = "refusing", 6200*time.Millisecond, true, ago(4*time.Minute)
 		case 4:
 			r.Availability, r.LostSince, r.Heartbeat, r.Drain = "lost", ago(4*time.Minute), ago(4*time.Minute), ui.Action{}
 			r.Held = word(s.Lang, "It held 11 tasks: 9 were sent to other workers, 2 are orphans.", "它持有 11 个任务：9 个已改派其他节点，2 个成为孤儿实例。")

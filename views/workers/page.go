@@ -18,27 +18,28 @@ type ListPage struct {
 	Error string
 }
 
-// Row is one worker. Availability is available, draining or lost.
+// Row is one worker. Availability is available, refusing, draining or lost.
 type Row struct {
-	Name         string
-	Availability string
-	Host, IP     string
-	Boot         int64
-	Version      string
-	Types, Tags  []string
-	Lanes        []Lane
-	Running      int
-	Cores        int
-	Score        float64       // 0: unknown
-	Mean         time.Duration // five-minute mean of the tasks' duration; 0: none
-	Heartbeat    time.Time
-	Skew         time.Duration // its clock against the center's
-	SkewRefused  bool          // over the limit: it refuses
-	LostSince    time.Time
-	Held         string // what became of what it held
-	RunningURL   string
-	Drain        ui.Action // posts
-	Resume       ui.Action // posts
+	Name          string
+	Availability  string
+	Host, IP      string
+	Boot          int64
+	Version       string
+	Types, Tags   []string
+	Lanes         []Lane
+	Running       int
+	Cores         int
+	Score         float64       // 0: unknown
+	Mean          time.Duration // five-minute mean of the tasks' duration; 0: none
+	Heartbeat     time.Time
+	Skew          time.Duration // its clock against the center's
+	SkewRefused   bool          // over the limit: it refuses
+	RefusingSince time.Time     // since when; zero: unknown
+	LostSince     time.Time
+	Held          string // what became of what it held
+	RunningURL    string
+	Drain         ui.Action // posts
+	Resume        ui.Action // posts
 }
 
 // Lane is one queue of the worker with its threads. Busy < 0 is unknown.

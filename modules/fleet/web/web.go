@@ -48,7 +48,7 @@ type apiWorkers struct {
 type apiWorker struct {
 	Name      string              `json:"name"`
 	Boot      int64               `json:"boot"`
-	State     domain.WorkerState  `json:"state"`
+	State     domain.WorkerState  `json:"state"` // available, refusing (its clock is too far off), draining or lost
 	Host      string              `json:"host"`
 	IP        string              `json:"ip"`
 	Version   string              `json:"version"`
@@ -61,12 +61,13 @@ type apiWorker struct {
 	MeanMs    int64               `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
 	StartedAt time.Time           `json:"startedAt"`
 	SeenAt    time.Time           `json:"seenAt"`
-	LostAt    *time.Time          `json:"lostAt"` // null: not lost
-	Drain     bool                `json:"drain"`  // a person asked it to take no more
+	LostAt    *time.Time          `json:"lostAt"`     // null: not lost
+	Refusing  *time.Time          `json:"refusingAt"` // since when it refuses for its clock; null: it does not
+	Drain     bool                `json:"drain"`      // a person asked it to take no more
 }
 
 func shape(w domain.Worker) apiWorker {
-	out := apiWorker{Name: w.Name, Boot: w.Boot, State: w.State, Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
+	out := apiWorker{Name: w.Name, Boot: w.Boot, State: w.Standing(), Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
 		Tags: append([]string{}, w.Tags...), Lanes: map[domain.Lane]int{}, Cores: w.Cores, Running: w.Running, SkewMs: w.Skew.Milliseconds(),
 		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain}
 	for _, lane := range domain.Lanes {
@@ -74,6 +75,9 @@ func shape(w domain.Worker) apiWorker {
 	}
 	if !w.LostAt.IsZero() {
 		out.LostAt = &w.LostAt
+	}
+	if !w.RefusingAt.IsZero() {
+		out.Refusing = &w.RefusingAt
 	}
 	return out
 }
@@ -146,9 +150,6 @@ func (h *Handlers) draining(drain bool) echo.HandlerFunc {
 	}
 }
 
-// maxSkew is how far a worker's clock may be off before it refuses to start anything.
-const maxSkew = 5 * time.Second
-
 func (h *Handlers) list(c echo.Context) error {
 	all, err := h.read(c)
 	if err != nil {
@@ -175,8 +176,8 @@ func (h *Handlers) list(c echo.Context) error {
 }
 
 func row(w domain.Worker) workers.Row {
-	r := workers.Row{Name: w.Name, Availability: string(w.State), Host: w.Host, IP: w.IP, Boot: w.Boot, Version: w.Version, Types: w.Types, Tags: w.Tags,
-		Running: w.Running, Cores: w.Cores, Mean: w.Mean, Heartbeat: w.SeenAt, Skew: w.Skew, SkewRefused: w.Skew.Abs() > maxSkew, LostSince: w.LostAt}
+	r := workers.Row{Name: w.Name, Availability: string(w.Standing()), Host: w.Host, IP: w.IP, Boot: w.Boot, Version: w.Version, Types: w.Types, Tags: w.Tags,
+		Running: w.Running, Cores: w.Cores, Mean: w.Mean, Heartbeat: w.SeenAt, Skew: w.Skew, SkewRefused: w.State != domain.WorkerGone && w.Skew.Abs() > domain.MaxSkew, RefusingSince: w.RefusingAt, LostSince: w.LostAt}
 	for _, lane := range domain.Lanes {
 		r.Lanes = append(r.Lanes, workers.Lane{Name: string(lane), Busy: -1, Threads: w.Lanes[lane]})
 	}

@@ -48,7 +48,7 @@ func (w *world) seen(workers ...domain.Worker) {
 func alive(name string) domain.Worker {
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	return domain.Worker{Name: name, Boot: 3, State: domain.WorkerAvailable, Host: "h<b>", IP: "10.0.0.1", Version: "v1", Types: []string{"shell"}, Tags: []string{"gpu"},
-		Lanes: map[domain.Lane]int{domain.LaneHigh: 4}, Cores: 2, Running: 1, Skew: -6 * time.Second, Mean: 1500 * time.Millisecond, Started: at.Add(-time.Hour), SeenAt: at}
+		Lanes: map[domain.Lane]int{domain.LaneHigh: 4}, Cores: 2, Running: 1, Skew: -3 * time.Second, Mean: 1500 * time.Millisecond, Started: at.Add(-time.Hour), SeenAt: at}
 }
 
 func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
@@ -62,7 +62,9 @@ func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
 		}
 		gone := alive("a-gone")
 		gone.State, gone.LostAt = domain.WorkerGone, gone.SeenAt
-		w.seen(gone, alive("b-here"))
+		here := alive("b-here")
+		here.Skew, here.RefusingAt = -6*time.Second, here.SeenAt.Add(-time.Minute)
+		w.seen(gone, here)
 		var got struct{ Workers []map[string]any }
 		w.API(edge.AdminToken, "GET", "/api/v1/workers", "").JSON(t, &got)
 		if len(got.Workers) != 2 || got.Workers[0]["name"] != "b-here" || got.Workers[1]["state"] != "lost" || got.Workers[1]["lostAt"] == nil || got.Workers[0]["lostAt"] != nil {
@@ -70,11 +72,15 @@ func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
 		}
 		first := got.Workers[0]
 		lanes, _ := first["lanes"].(map[string]any)
-		if first["boot"] != 3.0 || first["skewMs"] != -6000.0 || first["meanMs"] != 1500.0 || lanes["high"] != 4.0 || lanes["low"] != 0.0 || first["drain"] != false {
+		if first["boot"] != 3.0 || first["skewMs"] != -6000.0 || first["meanMs"] != 1500.0 || lanes["high"] != 4.0 || lanes["low"] != 0.0 || first["drain"] != false || first["state"] != "refusing" || first["refusingAt"] == nil {
 			t.Errorf("%v", first)
 		}
+		if lost := got.Workers[1]; lost["running"] != 0.0 || lost["refusingAt"] != nil {
+			t.Errorf("a lost worker runs: %v", lost)
+		}
 		page := b.Get("/workers")
-		if page.Status != 200 || strings.Contains(page.Body, "h<b>") || !strings.Contains(page.Body, "h&lt;b&gt;") || strings.Contains(page.Body, "⟦") || !strings.Contains(page.Body, "refuses work") {
+		if page.Status != 200 || strings.Contains(page.Body, "h<b>") || !strings.Contains(page.Body, "h&lt;b&gt;") || strings.Contains(page.Body, "⟦") || !strings.Contains(page.Body, "refuses work") ||
+			!strings.Contains(page.Body, "Refusing: clock") || !strings.Contains(page.Body, "It has refused since") || strings.Contains(page.Body, "Available") {
 			t.Errorf("page: %d %s", page.Status, page.Body)
 		}
 	})
