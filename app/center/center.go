@@ -115,6 +115,7 @@ type life struct {
 	lease  *lease.Lease
 	clock  *clock
 	poison *poison // of the process
+	fit    *fit    // of the process
 	ids    *domain.IDs
 	nudger *nudger
 	// versions are shared by all roles of the process.
@@ -149,7 +150,7 @@ func (s *site) live(ctx context.Context) error {
 			slog.Warn("the lease could not be given up; peers take it back", "error", err)
 		}
 	}()
-	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, nudger: newNudger()}
+	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, nudger: newNudger()}
 	if l.ids, err = domain.NewIDs(le.Node(), l.clock.now); err != nil {
 		return err
 	}
@@ -267,15 +268,17 @@ func (l *life) start(ctx context.Context, g *errgroup.Group, s *site) error {
 
 func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	o := l.o
-	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
+	found := &standings{}
+	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock, found), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
 	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
 		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
-	l.keeper = l.newKeeper(c)
+	l.keeper = l.newKeeper(c, newRedisWatch(o.Config, found, l.fit, l.clock))
 	office := l.lease.Office(lease.Broker)
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
 			post.adopt = true
+			found.forget()
 			ctx = dbx.WithFence(ctx, office.Fence(c.db, epoch))
 			term, ctx := errgroup.WithContext(ctx)
 			term.Go(func() error { return l.broker.Term(ctx, epoch) })

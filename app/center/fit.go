@@ -15,8 +15,14 @@ import (
 // fit watches that a Redis stays one that can be relied on: it may have been away when
 // this process started, or be set up anew since. Safe for concurrent use.
 type fit struct {
-	mu  sync.Mutex
-	why map[string]error // by name of the Redis; absent = nothing is known against it
+	mu sync.Mutex
+	of map[string]verdict // by name of the Redis; absent = it was not asked yet
+}
+
+// verdict is what stands against a Redis, nil for nothing, and since when.
+type verdict struct {
+	err   error
+	since time.Time
 }
 
 const (
@@ -37,36 +43,39 @@ func (f *fit) watch(ctx context.Context, all map[string]redis.UniversalClient) {
 }
 
 func (f *fit) judge(name string, err error) {
+	if err != nil && !errors.Is(err, transport.ErrUnfit) {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was := f.why[name]
+	was, known := f.of[name]
+	if known && (was.err == nil) == (err == nil) {
+		was.err = err
+		f.of[name] = was
+		return
+	}
+	if f.of == nil {
+		f.of = map[string]verdict{}
+	}
+	f.of[name] = verdict{err, time.Now()}
 	switch {
-	case err == nil:
-		delete(f.why, name)
-		if was != nil {
-			slog.Info("Redis can be relied on again", "redis", name)
-		}
-	case errors.Is(err, transport.ErrUnfit):
-		if f.why == nil {
-			f.why = map[string]error{}
-		}
-		f.why[name] = err
-		if was == nil {
-			slog.Error("Redis must not be used as it is; what it throws away comes late", "redis", name, "error", err)
-		}
+	case err != nil:
+		slog.Error("Redis must not be used as it is; what it throws away comes late", "redis", name, "error", err)
+	case known:
+		slog.Info("Redis can be relied on again", "redis", name)
 	}
 }
 
-// against is what stands against a Redis; nil = nothing.
-func (f *fit) against(name string) error {
+// verdict is what stands against a Redis; zero: it was not asked yet.
+func (f *fit) verdict(name string) verdict {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.why[name]
+	return f.of[name]
 }
 
 // answers is how a Redis stands.
 func (s *site) answers(ctx context.Context, name string, c redis.UniversalClient) Part {
-	return part(errors.Join(c.Ping(ctx).Err(), s.fit.against(name)))
+	return part(errors.Join(c.Ping(ctx).Err(), s.fit.verdict(name).err))
 }
 
 // watchRedis watches both, where they are servers of their own.

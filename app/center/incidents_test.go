@@ -25,7 +25,7 @@ func newWatch(t *testing.T, url string) *watch {
 	ids, err := domain.NewIDs(1, time.Now)
 	b.must(err)
 	l := &life{o: Options{Config: config.Default()}, ids: ids}
-	return &watch{b, l.newKeeper(b.core)}
+	return &watch{b, l.newKeeper(b.core, newRedisWatch(l.o.Config, &standings{}, &fit{}, &clock{wall: time.Now}))}
 }
 
 // open are the open incidents as "kind name×count".

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -107,23 +108,27 @@ type registry struct {
 	registry, transport redis.UniversalClient
 	probes              []namedProbe
 	clock               *clock
+	standings           *standings
 }
 
 // namedProbe says which of the two a fault is about.
 type namedProbe struct {
 	*transport.Probe
-	name string
+	name  string
+	redis string // as the standings name it
 }
 
 // newRegistry probes both where they differ: with either away nothing is sent and
 // nobody can be judged. Different URLs may still lead to one Redis, so each has a place
 // of its own to write.
-func newRegistry(o Options, holder string, clock *clock) *registry {
-	r := &registry{registry: o.Registry, transport: o.Transport, clock: clock,
-		probes: []namedProbe{{transport.NewProbe(o.Registry, holder+"-registry"), "the registry"}}}
-	if o.Config.RegistryRedisURL != o.Config.RedisURL {
-		r.probes = append(r.probes, namedProbe{transport.NewProbe(o.Transport, holder+"-transport"), "the transport"})
+func newRegistry(o Options, holder string, clock *clock, standings *standings) *registry {
+	r := &registry{registry: o.Registry, transport: o.Transport, clock: clock, standings: standings}
+	if o.Config.RegistryRedisURL == o.Config.RedisURL {
+		r.probes = []namedProbe{{transport.NewProbe(o.Registry, holder+"-registry"), "the registry", redisBoth}}
+		return r
 	}
+	r.probes = []namedProbe{{transport.NewProbe(o.Registry, holder+"-registry"), "the registry", redisRegistry},
+		{transport.NewProbe(o.Transport, holder+"-transport"), "the transport", redisTransport}}
 	return r
 }
 
@@ -134,18 +139,37 @@ const registryPatience = 2 * time.Second
 func (r *registry) Beats(ctx context.Context) (beats []protocol.Heartbeat, emptied bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, registryPatience)
 	defer cancel()
-	for i, p := range r.probes {
-		got, err := p.Ask(ctx, r.clock.now())
-		if err != nil {
-			return nil, false, fmt.Errorf("%s: %w", p.name, err)
-		}
-		emptied = emptied || got.Emptied
-		if i == len(r.probes)-1 {
-			r.clock.ahead.Store(int64(got.Ahead)) // of the transport, whose streams carry its time
-		}
+	if emptied, err = r.ask(ctx); err != nil {
+		return nil, false, err
 	}
 	beats, _, err = transport.Workers(ctx, r.registry)
 	return beats, emptied, err
+}
+
+// ask probes all at a time, so that what is said of one does not depend on the other,
+// and notes how each stands.
+func (r *registry) ask(ctx context.Context) (emptied bool, err error) {
+	began := time.Now()
+	got, errs := make([]transport.Probed, len(r.probes)), make([]error, len(r.probes))
+	var asked sync.WaitGroup
+	for i, p := range r.probes {
+		asked.Go(func() { got[i], errs[i] = p.Ask(ctx, r.clock.now()) })
+	}
+	asked.Wait()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return false, ctx.Err() // the term is over, which says nothing of Redis
+	}
+	for i, p := range r.probes {
+		r.standings.note(p.redis, errs[i], began)
+		if errs[i] != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", p.name, errs[i]))
+		}
+		emptied = emptied || got[i].Emptied
+	}
+	if err == nil {
+		r.clock.ahead.Store(int64(got[len(got)-1].Ahead)) // of the transport, whose streams carry its time
+	}
+	return emptied, err
 }
 
 // Forget removes what is left of a life.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/e2e/setup"
+	"github.com/axsched/ax/e2e/setup/stores"
 	"github.com/axsched/ax/modules/incident"
 )
 
@@ -167,5 +168,50 @@ func TestFiresThatNobodyTakesAreTold(t *testing.T) {
 		setup.Until(t, 3*time.Minute, "it is told that fires are not taken", func() bool { return p.of("fires_not_taken") == "the schedule" }, func() string { return c.Must("incidents") })
 		sched.Restart()
 		p.wants(t, "fires_not_taken", "the schedule, the schedule over")
+	})
+}
+
+// What is wrong with Redis is told while it is wrong, without Redis' help, with what it said; and so is its end.
+func TestRedisInTroubleIsTold(t *testing.T) {
+	t.Parallel()
+	privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {
+		p := newPager(t)
+		c := s.Client(t, s.Center(t, setup.Opts{Env: p.env()}))
+		s.Worker(t, setup.Opts{})
+		const which = "Redis (transport and registry)"
+		says := func(kind string, words ...string) {
+			t.Helper()
+			p.wants(t, kind, which)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			last := p.taken[len(p.taken)-1]
+			for _, w := range append(words, "nothing is sent to workers and none counts as lost") {
+				if !strings.Contains(last.Message, w) {
+					t.Errorf("%s: the notice does not say %q: %s", kind, w, last.Message)
+				}
+			}
+			if listed := c.Must("--json", "incidents", "--open", "--kind", kind); !strings.Contains(listed, kind) {
+				t.Errorf("listed is %s", listed)
+			}
+		}
+		tell(t, redis, "CONFIG SET min-replicas-to-write 1")
+		says("redis_refuses", "NOREPLICAS", "answers, and has taken no writes since")
+		tell(t, redis, "CONFIG SET min-replicas-to-write 0")
+		p.wants(t, "redis_refuses", which+", "+which+" over")
+		if err := redis.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		says("redis_away", "connection refused", "has not answered since")
+		if err := redis.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		p.wants(t, "redis_away", which+", "+which+" over")
+		tell(t, redis, "CONFIG SET maxmemory 100mb", "CONFIG SET maxmemory-policy allkeys-lru")
+		p.wants(t, "redis_unfit", which)
+		tell(t, redis, "CONFIG SET maxmemory-policy noeviction")
+		p.wants(t, "redis_unfit", which+", "+which+" over")
+		if told := p.of("redis_away") + p.of("redis_refuses") + p.of("worker_lost"); strings.Count(told, which) != 4 || strings.Contains(told, "worker") {
+			t.Errorf("told was %s", told)
+		}
 	})
 }

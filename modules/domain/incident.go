@@ -15,11 +15,16 @@ const (
 	IncidentFiresLocked IncidentKind = "fires_locked"    // the schedule: due fires that somebody holds locked
 	IncidentNoTarget    IncidentKind = "no_target"       // a job: no worker would run it
 	IncidentQueueLimit  IncidentKind = "queue_limit"     // a job: ready for longer than the limit of the queue
+
+	// Of these the subject is a Redis: transport, registry, or both where they are one.
+	IncidentRedisAway    IncidentKind = "redis_away"    // it does not answer
+	IncidentRedisRefuses IncidentKind = "redis_refuses" // it answers and takes no writes
+	IncidentRedisUnfit   IncidentKind = "redis_unfit"   // it may throw away what is written, or is too old
 )
 
 // IncidentKinds lists the kinds in the order in which pages offer them.
 var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentNotTaken, IncidentFiresLocked,
-	IncidentNoTarget, IncidentQueueLimit}
+	IncidentNoTarget, IncidentQueueLimit, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
 
 // Recovery says why an incident is over.
 type Recovery string
@@ -32,6 +37,7 @@ const (
 	RecoveredRight   Recovery = "right"   // the clock is right, or its process has ended
 	RecoveredTaken   Recovery = "taken"   // fires are taken again
 	RecoveredMoved   Recovery = "moved"   // what waited has gone on
+	RecoveredUsable  Recovery = "usable"  // the Redis can be relied on again
 	RecoveredDeleted Recovery = "deleted" // the job was deleted
 	RecoveredAged    Recovery = "aged"    // a worker that did not come back for a week
 )

@@ -25,6 +25,9 @@ type Keeper struct {
 	Jobs      Jobs
 	Workers   Workers
 	Projects  Projects
+	// Redis tells how each Redis stands that the broker here works with; nil: there is none
+	// to be told of.
+	Redis Redis
 	// Hook takes the notices; nil: nobody is told, incidents are on the page alone.
 	Hook Hook
 	// PagesURL stands before the paths of pages in notices, such as
@@ -59,7 +62,9 @@ type term struct {
 	fresh   []domain.ID
 	orphans store.Case
 	leaving map[string]bool // workers that were seen to drain
-	last    map[string]time.Time
+	// redisWell says that nothing is open about any Redis.
+	redisWell bool
+	last      map[string]time.Time
 }
 
 // NewKeeper gives a keeper its memory.
@@ -178,7 +183,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		each time.Duration
 		do   func(context.Context, time.Time) error
 	}{
-		{"workers", workersEach, k.lookAtWorkers}, {"orphans", orphansEach, k.lookAtOrphans}, {"waiting", waitingEach, k.lookAtWaiting},
+		{"redis", redisEach, k.lookAtRedis}, {"workers", workersEach, k.lookAtWorkers}, {"orphans", orphansEach, k.lookAtOrphans}, {"waiting", waitingEach, k.lookAtWaiting},
 		{"expire", expireEach, k.expire}, {"tidy", tidyEach, k.tidy},
 	} {
 		if mono := time.Now(); mono.Sub(k.term.last[p.name]) >= p.each {

@@ -43,6 +43,12 @@ type Triggers interface {
 	Untaken(ctx context.Context, before time.Time, most int) (n int, first time.Time, err error)
 }
 
+// Redis tells how each Redis stands.
+type Redis interface {
+	// Standings must ask nobody: notices of a Redis that is away leave without it.
+	Standings() []Standing
+}
+
 // Projects names the projects.
 type Projects interface {
 	Names(ctx context.Context) (map[domain.ID]string, error)

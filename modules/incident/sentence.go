@@ -2,6 +2,7 @@ package incident
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/axsched/ax/modules/domain"
@@ -22,6 +23,9 @@ func Said(ctx context.Context, i domain.Incident) string {
 	args := make([]any, len(i.Detail)-1)
 	for n, a := range i.Detail[1:] {
 		args[n] = a
+		if n%2 == 1 && i.Detail[n] == "redis" {
+			args[n] = redisName(ctx, a)
+		}
 		if number, err := strconv.ParseInt(a, 10, 64); err == nil && n%2 == 1 && i.Detail[n] == "n" {
 			args[n] = number
 		}
@@ -34,11 +38,16 @@ func Subject(ctx context.Context, i domain.Incident) string {
 	switch {
 	case i.Name != "":
 		return i.Name
+	case slices.Contains(redisKinds, i.Kind):
+		return redisName(ctx, i.Subject)
 	case i.Kind == domain.IncidentNoTarget:
 		return i18n.T(ctx, "incident.workers")
 	}
 	return i18n.T(ctx, "incident.schedule")
 }
+
+// redisName names a Redis by what AX uses it for.
+func redisName(ctx context.Context, which string) string { return i18n.T(ctx, "incident.redis."+which) }
 
 // Over says why the incident is over; "" while it is open.
 func Over(ctx context.Context, i domain.Incident) string {

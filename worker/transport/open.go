@@ -117,9 +117,20 @@ func checkMemory(ctx context.Context, c redis.UniversalClient) error {
 	if limit == "" || limit == "0" || policy == "noeviction" {
 		return nil
 	}
-	return fmt.Errorf("%w: it has maxmemory %s with maxmemory-policy %s, which would throw queued work away when its memory is full; "+
-		"run `redis-cli config set maxmemory-policy noeviction` and set it in redis.conf too, or give AX a Redis of its own", ErrUnfit, limit, policy)
+	return &Evicting{limit, policy}
 }
+
+// Evicting is the error, of those that wrap ErrUnfit, about a server that throws keys away when its memory is full.
+type Evicting struct{ Limit, Policy string } // maxmemory and maxmemory-policy, as the server gives them
+
+// Error says how to mend it.
+func (e *Evicting) Error() string {
+	return fmt.Sprintf("%s: it has maxmemory %s with maxmemory-policy %s, which would throw queued work away when its memory is full; "+
+		"run `redis-cli config set maxmemory-policy noeviction` and set it in redis.conf too, or give AX a Redis of its own", ErrUnfit, e.Limit, e.Policy)
+}
+
+// Unwrap is ErrUnfit.
+func (e *Evicting) Unwrap() error { return ErrUnfit }
 
 func infoField(info, name string) string {
 	for line := range strings.Lines(info) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,27 +37,56 @@ type Probed struct {
 	Emptied bool
 }
 
+// ProbeError is why a Redis failed a probe.
+type ProbeError struct {
+	// Answers says that it answered, and takes no writes or does not keep them.
+	Answers bool
+	Err     error
+}
+
+// Error says it with what it is about.
+func (e *ProbeError) Error() string {
+	if e.Answers {
+		return "it answers and takes no writes: " + e.Err.Error()
+	}
+	return "it does not answer: " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *ProbeError) Unwrap() error { return e.Err }
+
+// Said is what Redis or the connection to it said, without the place in AX' own script.
+func (e *ProbeError) Said() string {
+	text, _, _ := strings.Cut(e.Err.Error(), " script: ")
+	return strings.TrimSuffix(text, ".")
+}
+
+func failed(err error) *ProbeError {
+	var said redis.Error
+	return &ProbeError{Answers: errors.As(err, &said) || errors.Is(err, ErrForeign), Err: err}
+}
+
 // Ask writes and reads back. database is the database's clock now, against which Redis' clock is compared and which the
-// workers' clocks are then compared with. An error means that nothing can be relied on now, whatever else may be
-// readable. What stood in the place of AX' own keys and was no such thing is removed, which the error says; the next
+// workers' clocks are then compared with. An error, a *ProbeError, means that nothing can be relied on now, whatever
+// else may be readable. What stood in the place of AX' own keys and was no such thing is removed, which the error says; the next
 // call finds it mended.
 func (p *Probe) Ask(ctx context.Context, database time.Time) (Probed, error) {
 	word, key := rand.Text(), protocol.KeyProbe(p.holder)
 	res, err := probeScript.Run(ctx, p.c, []string{protocol.KeyClock, key}, word, database.UnixMilli()).Slice()
 	if err != nil {
-		return Probed{}, fmt.Errorf("it takes no write: %w", foreign(ctx, p.c, err, protocol.KeyClock, key))
+		return Probed{}, failed(foreign(ctx, p.c, err, protocol.KeyClock, key))
 	}
 	if len(res) != 2 {
-		return Probed{}, fmt.Errorf("its answer %v to a write is not understood", res)
+		return Probed{}, &ProbeError{true, fmt.Errorf("its answer %v to a write is not understood", res)}
 	}
 	ms, _ := res[0].(int64)
 	out := Probed{Ahead: time.Duration(ms) * time.Millisecond}
 	back, err := p.c.Get(ctx, key).Result()
 	if err != nil {
-		return Probed{}, fmt.Errorf("what was written cannot be read back: %w", err)
+		return Probed{}, failed(fmt.Errorf("what was written cannot be read back: %w", err))
 	}
 	if back != word {
-		return Probed{}, errors.New("it does not keep what is written")
+		return Probed{}, &ProbeError{true, errors.New("what was written is not there a moment later")}
 	}
 	out.Emptied = p.last != "" && res[1] != p.last
 	p.last = word
