@@ -32,6 +32,11 @@ func ParseBizDate(s string) (BizDate, error) {
 	return BizDate{int16(year), int8(month), int8(day)}, nil
 }
 
+// NewBizDate is the date of a day; one that does not exist becomes the date that it overflows to.
+func NewBizDate(year int, month time.Month, day int) BizDate {
+	return fromUTC(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
+}
+
 // BizDateOf gives the day that the instant t falls on in the zone loc.
 func BizDateOf(t time.Time, loc *time.Location) BizDate {
 	y, m, d := t.In(loc).Date()
@@ -59,6 +64,26 @@ func (d BizDate) AddMonths(n int) BizDate {
 	last := first.AddDate(0, 1, -1).Day()
 	return fromUTC(first.AddDate(0, 0, min(int(d.day), last)-1))
 }
+
+// MonthStart is the first day of the month. None stays none.
+func (d BizDate) MonthStart() BizDate {
+	if d.IsZero() {
+		return d
+	}
+	return BizDate{d.year, d.month, 1}
+}
+
+// MonthEnd is the last day of the month. None stays none.
+func (d BizDate) MonthEnd() BizDate {
+	if d.IsZero() {
+		return d
+	}
+	return NewBizDate(int(d.year), time.Month(d.month)+1, 0)
+}
+
+// Writable tells whether the date lies in the years 0001 to 9999, so that it has a written
+// form. Going far enough from such a date leads out of them.
+func (d BizDate) Writable() bool { return d.year >= 1 && d.year <= 9999 }
 
 // Before tells whether d is an earlier day than o. None is before every day.
 func (d BizDate) Before(o BizDate) bool { return d.Compare(o) < 0 }

@@ -89,15 +89,6 @@ const (
 	OverlapReplace Overlap = "replace"
 )
 
-// BizDateRule derives an instance's biz_date from its expected time.
-type BizDateRule string
-
-// The rules built: the day of the expected time in the job's zone, and the day before it.
-const (
-	BizDateT       BizDateRule = "T"
-	BizDateTMinus1 BizDateRule = "T-1"
-)
-
 // LossPolicy says what becomes of a granted attempt whose worker is lost.
 type LossPolicy string
 
@@ -155,6 +146,8 @@ type JobSpec struct {
 	Misfire  Misfire     `json:"misfire"`
 	Overlap  Overlap     `json:"overlap"`
 	BizDate  BizDateRule `json:"biz_date"`
+	// Calendar is the calendar of the project that the job lives by, if any.
+	Calendar CalendarUse `json:"calendar,omitzero"`
 
 	Priority Lane              `json:"priority"`
 	Tags     []string          `json:"tags,omitempty"`

@@ -28,7 +28,7 @@ func (Times) Check(s domain.Schedule, zone *time.Location, from time.Time, n int
 		}
 		s.Dialect = string(parsed.Dialect())
 	}
-	times, err := plan.Compile(plan.Timing{Schedule: s, Zone: zone.String(), Rule: domain.BizDateT, Anchor: from})
+	times, err := plan.Compile(plan.Timing{Schedule: s, Zone: zone.String(), Rule: domain.BizDateT, Anchor: from}, nil)
 	if err != nil {
 		return "", nil, placed(err)
 	}

@@ -16,6 +16,8 @@ type FireRow struct {
 	State    FireState
 	Reason   string    // of one skipped or missed
 	Instance domain.ID // 0: it made none
+	// From is the day that a calendar moved it from; zero: none did.
+	From domain.BizDate
 }
 
 // FiresQuery asks for a job's planned fires of [From, To), one by one and in order.
@@ -41,7 +43,7 @@ func (p *Plans) Fires(ctx context.Context, q FiresQuery) (rows []FireRow, more b
 	if err != nil {
 		return nil, false, err
 	}
-	planned, err := plan.Between(b.spans, q.From, q.To)
+	planned, err := plan.Asked(b.spans, q.From, q.To)
 	if err != nil {
 		return nil, false, err
 	}
@@ -76,12 +78,14 @@ func settle(planned []plan.Fire, made []domain.FireOutcome, gaps []plan.Gap, now
 		for first < len(gaps) && gaps[first].To.Before(f.Expected) {
 			first++
 		}
-		row := FireRow{Expected: f.Expected, BizDate: f.BizDate, Instance: m.Instance}
+		row := FireRow{Expected: f.Expected, BizDate: f.BizDate, Instance: m.Instance, From: f.From}
 		switch g, inGap := gapOf(gaps[first:], f.Expected); {
 		case fired && m.Status.Label == domain.Skipped:
 			row.State, row.Reason = FireSkipped, m.Message
 		case fired:
 			row.State = FireFired
+		case f.Refused != "":
+			row.State, row.Reason = FireSkipped, f.Refused
 		case inGap:
 			row.State, row.Reason = FireState(g.Kind), g.Reason
 		case f.Expected.After(now.Add(-plan.Late)):

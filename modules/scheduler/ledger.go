@@ -17,7 +17,7 @@ type FireState string
 // The states of a planned fire.
 const (
 	FireFired   FireState = "fired"   // has an instance
-	FireSkipped FireState = "skipped" // policy said no, or the instance was cancelled as skipped
+	FireSkipped FireState = "skipped" // policy or the calendar said no, or the instance was cancelled as skipped
 	FireMissed  FireState = "missed"  // nobody was alive
 	FirePending FireState = "pending" // not due yet, or for less than a minute and not settled
 	FireAbsent  FireState = "absent"  // due, and neither an instance nor a reason: a fault
@@ -167,7 +167,7 @@ func (a Account) work() int {
 // accounts balances some jobs, in their order. Whatever concerns one job only is in its
 // account.
 func (p *Plans) accounts(ctx context.Context, jobs []domain.ID, q LedgerQuery, now time.Time) ([]Account, error) {
-	spans, broken, err := p.Store.Spans(ctx, jobs, q.From)
+	spans, broken, err := readSpans(ctx, p.Store, p.Calendars, jobs, q.From)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (p *Plans) read(ctx context.Context, job domain.ID, from, to time.Time) (bo
 // balance counts what became of each planned fire of one job.
 func (p *Plans) balance(ctx context.Context, job domain.ID, b books, q LedgerQuery, now time.Time) (Account, error) {
 	a := Account{Job: job}
-	planned, err := plan.Between(b.spans, q.From, q.To)
+	planned, err := plan.Asked(b.spans, q.From, q.To)
 	if err != nil { // too many, or a schedule that can't be read: this job's alone
 		a.Refused = err
 		return a, nil

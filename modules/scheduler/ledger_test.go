@@ -62,7 +62,7 @@ func (b *bed) insertSpans(t *testing.T, jobs int) {
 		for id := 1; id <= jobs; id++ {
 			s := plan.Span{ID: b.ids.Next(), ProjectID: project, JobID: domain.ID(id), Version: 1, From: b.now(),
 				Timing: plan.Timing{Schedule: domain.Schedule{Kind: domain.ScheduleCron, Expr: "0 2 * * *", Dialect: "unix"}, Zone: "UTC", Rule: domain.BizDateT}}
-			if err := b.st.OpenSpan(ctx, s); err != nil {
+			if err := b.st.OpenSpans(ctx, []plan.Span{s}); err != nil {
 				return err
 			}
 		}

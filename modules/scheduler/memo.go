@@ -108,7 +108,7 @@ func (t *taker) read(ctx context.Context, ids []domain.ID) (ks map[domain.ID]kno
 			oldest = f.Next
 		}
 	}
-	spans, torn, err := t.store.Spans(ctx, jobs, oldest)
+	spans, torn, err := readSpans(ctx, t.store, t.calendars, jobs, oldest)
 	if err != nil {
 		return nil, nil, err
 	}

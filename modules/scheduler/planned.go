@@ -11,10 +11,12 @@ import (
 
 // Plans answers which fires were, are and will be planned, from the spans of the
 // schedules that were in force, and balances them against what became of them. It
-// only reads. Safe for concurrent use; both fields must be set.
+// only reads. Safe for concurrent use; the fields must be set.
 type Plans struct {
 	Store *store.Store
 	Fired Fired
+
+	Calendars Calendars // nil: no job lives by one
 
 	now func(ctx context.Context) (time.Time, error) // tests set it; nil = the database's clock
 }
@@ -32,8 +34,7 @@ func (p *Plans) Planned(ctx context.Context, job domain.ID, from, to time.Time) 
 
 // PlannedOn lists the job's planned fires about a business date, in order.
 func (p *Plans) PlannedOn(ctx context.Context, job domain.ID, date domain.BizDate) ([]plan.Fire, error) {
-	// No zone is more than 14 h from UTC, and no rule more than a day away.
-	spans, err := p.spans(ctx, job, date.AddDays(-2).Start(time.UTC))
+	spans, err := p.spans(ctx, job, date.AddDays(-plan.Reach).Start(time.UTC))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (p *Plans) Gaps(ctx context.Context, job domain.ID, from, to time.Time) ([]
 }
 
 func (p *Plans) spans(ctx context.Context, job domain.ID, since time.Time) ([]plan.Span, error) {
-	spans, broken, err := p.Store.Spans(ctx, []domain.ID{job}, since)
+	spans, broken, err := readSpans(ctx, p.Store, p.Calendars, []domain.ID{job}, since)
 	if err == nil {
 		err = broken[job]
 	}

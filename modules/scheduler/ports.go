@@ -13,6 +13,16 @@ type Specs interface {
 	Spec(ctx context.Context, job domain.ID, version int) (domain.JobSpec, error)
 }
 
+// Calendars keeps calendars of working days.
+type Calendars interface {
+	// Use notes, in the transaction of ctx, that the job lives by the named calendar of the project
+	// and no other ("": by none), and gives the version in force, which stays in force until that
+	// transaction ends. Invalid if there is no such calendar.
+	Use(ctx context.Context, project, job domain.ID, name string) (*domain.Calendar, error)
+	// Version reads one version; a version never changes.
+	Version(ctx context.Context, calendar domain.ID, version int) (*domain.Calendar, error)
+}
+
 // Maker makes instances.
 type Maker interface {
 	// Create makes them in the transaction that ctx carries; Exists if a fire key is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -198,8 +199,11 @@ func (r *round) instances(ctx context.Context, t plan.Trigger, fires []plan.Fire
 		}
 		news[i] = domain.NewInstance{ProjectID: t.ProjectID, JobID: t.JobID, JobName: name, Version: f.Version,
 			FireKey: f.Key(), Trigger: f.Kind, BizDate: f.BizDate, Expected: f.Expected}
+		if !f.From.IsZero() {
+			news[i].Reason = fmt.Sprintf("moved from %s by its calendar", f.From)
+		}
 		if late := r.now.Sub(f.Expected); late > plan.Late {
-			news[i].Reason = fmt.Sprintf("misfire: taken %s late", late.Round(time.Second))
+			news[i].Reason = strings.TrimPrefix(news[i].Reason+fmt.Sprintf("; misfire: taken %s late", late.Round(time.Second)), "; ")
 		}
 	}
 	return news, nil

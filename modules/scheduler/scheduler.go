@@ -19,6 +19,8 @@ type Scheduler struct {
 	Specs Specs
 	Maker Maker
 	Fired Fired
+	// Calendars reads those that jobs live by; nil: none does.
+	Calendars Calendars
 	// Fast is the fast path; nil = every node looks into the database.
 	Fast FastPath
 	// Clock is this node's clock, which is compared with the database's.
@@ -37,7 +39,7 @@ func New(s Scheduler) *Scheduler {
 	clock := &dbClock{own: s.Clock, db: s.Store.Now}
 	marks := &marks{of: map[domain.ID]*mark{}}
 	t := &taker{store: s.Store, ids: s.IDs, specs: s.Specs, maker: s.Maker, fired: s.Fired,
-		fast: &fast{path: s.Fast, clock: s.Clock}, clock: clock, marks: marks}
+		fast: &fast{path: s.Fast, clock: s.Clock}, clock: clock, marks: marks, calendars: s.Calendars}
 	s.loop = newLoop(s.Store.Due, t.take, clock, marks, s.Takers)
 	s.loop.ahead = t.prepare
 	return &s

@@ -31,6 +31,8 @@ type taker struct {
 	clock *dbClock
 	marks *marks
 	memo  memo
+
+	calendars Calendars
 }
 
 // take goes through a batch that the wheel gave out and says when to look at each

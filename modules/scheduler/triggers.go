@@ -13,7 +13,8 @@ import (
 
 // Triggers keeps the one trigger row of each job that has a schedule, and the record
 // of what was in force when. Its use cases are called inside the transaction that
-// changes the job. Safe for concurrent use; all fields must be set.
+// changes the job. Safe for concurrent use; all fields must be set but Calendars, without
+// which no job can live by a calendar.
 //
 // A change never touches fires that were due before it and are not yet taken: under a
 // changed schedule they fire as they were planned, under a pause or a removal they are
@@ -23,27 +24,36 @@ type Triggers struct {
 	IDs   *domain.IDs
 	Nudge Nudger
 
+	Calendars Calendars
+
 	now func(ctx context.Context) (time.Time, error) // tests set it; nil = the database's clock
 }
 
 // change is one change of a trigger, in the making.
 type change struct {
-	old plan.Trigger // zero ID: there was none
-	new plan.Trigger
-	now time.Time
+	old      plan.Trigger // zero ID: there was none
+	new      plan.Trigger
+	now      time.Time
+	calendar *domain.Calendar // that new lives by
+	carried  string           // what its new span takes over
 }
 
 // Put says what the newest version of a job wants. An unchanged schedule keeps its span
 // and its next fire; a changed one counts from now. Invalid when a new schedule is
 // never due again, as an at: in the past. ScheduleNone is a removal.
 func (t *Triggers) Put(ctx context.Context, project, job domain.ID, version int, spec domain.JobSpec, enabled bool) error {
+	calendar, err := t.use(ctx, project, job, spec.Calendar.Name)
+	if err != nil {
+		return err
+	}
 	if spec.Schedule.Kind == domain.ScheduleNone || spec.Schedule.Kind == "" {
-		return t.Remove(ctx, job)
+		return t.remove(ctx, job)
 	}
 	return t.change(ctx, job, func(c *change) error {
+		c.calendar = calendar
 		c.new.ProjectID, c.new.JobID, c.new.Version = project, job, version
 		c.new.Misfire, c.new.Enabled = spec.Misfire, enabled
-		want := plan.Timing{Schedule: spec.Schedule, Zone: spec.Timezone, Rule: spec.BizDate}
+		want := plan.Timing{Schedule: spec.Schedule, Zone: spec.Timezone, Rule: spec.BizDate, Gate: plan.GateOf(spec, calendar)}
 		switch {
 		case want.SameGrid(c.old.Timing):
 			want.Anchor = c.old.Anchor
@@ -52,22 +62,32 @@ func (t *Triggers) Put(ctx context.Context, project, job domain.ID, version int,
 		}
 		c.new.Timing = want
 		if c.new.Timing != c.old.Timing {
-			return refuseNever(want, c.now)
+			return refuseNever(want, calendar, c.now)
 		}
 		return nil
 	})
 }
 
 // refuseNever judges a schedule that is about to be saved.
-func refuseNever(t plan.Timing, now time.Time) error {
-	times, err := plan.Compile(t)
+func refuseNever(t plan.Timing, calendar *domain.Calendar, now time.Time) error {
+	open := t
+	open.Gate = plan.Gate{}
+	own, err := plan.Compile(open, nil)
 	if err != nil {
 		return domain.Fail(domain.Invalid, "%s", err).At(string(t.Schedule.Kind))
 	}
-	if _, ok := times.Next(now); ok {
-		return nil
+	gated, err := plan.Compile(t, calendar)
+	if err != nil {
+		return domain.Fail(domain.Invalid, "%s", err).At("calendar")
 	}
-	if t.Schedule.Kind == domain.ScheduleAt {
+	_, ever := own.Next(now)
+	_, passes := gated.Next(now)
+	switch {
+	case passes:
+		return nil
+	case ever:
+		return domain.Fail(domain.Invalid, "calendar %s lets none of its fires happen", calendar.Name).At("calendar")
+	case t.Schedule.Kind == domain.ScheduleAt:
 		return domain.Fail(domain.Invalid, "%s lies in the past", domain.FromMillis(t.Schedule.AtMs).Format(time.RFC3339)).
 			At("at").WithHint("give a moment that is still to come")
 	}
@@ -83,14 +103,24 @@ func (t *Triggers) Resume(ctx context.Context, job domain.ID) error { return t.e
 
 func (t *Triggers) enable(ctx context.Context, job domain.ID, on bool) error {
 	return t.change(ctx, job, func(c *change) error {
+		if err := t.atHand(ctx, c); err != nil {
+			return err
+		}
 		c.new.Enabled = on && c.new.Schedule.Kind != domain.ScheduleNone // one removed that has due fires yet stays removed
 		return nil
 	})
 }
 
-// Remove ends the job's schedule. The row goes at once, or once its last due fires are
-// noted.
+// Remove ends the job's schedule, and that it lives by a calendar. The row goes at once, or
+// once its last due fires are noted.
 func (t *Triggers) Remove(ctx context.Context, job domain.ID) error {
+	if _, err := t.use(ctx, 0, job, ""); err != nil {
+		return err
+	}
+	return t.remove(ctx, job)
+}
+
+func (t *Triggers) remove(ctx context.Context, job domain.ID) error {
 	return t.change(ctx, job, func(c *change) error {
 		c.new.Enabled = false
 		c.new.Schedule = domain.Schedule{Kind: domain.ScheduleNone}
@@ -146,14 +176,13 @@ func (t *Triggers) write(ctx context.Context, c change) error {
 	was, is := c.old.Enabled, c.new.Enabled
 	changed := c.old.Timing != c.new.Timing
 	if was && (!is || changed) {
-		if err := t.Store.CloseSpan(ctx, c.new.JobID, c.now); err != nil {
+		if err := t.Store.CloseSpans(ctx, []domain.ID{c.new.JobID}, c.now); err != nil {
 			return err
 		}
 	}
 	switch {
 	case is && (!was || changed):
-		s := plan.Span{ID: t.IDs.Next(), ProjectID: c.new.ProjectID, JobID: c.new.JobID, Version: c.new.Version, Timing: c.new.Timing, From: c.now}
-		if err := t.Store.OpenSpan(ctx, s); err != nil {
+		if err := t.Store.OpenSpans(ctx, []plan.Span{c.span(t.IDs.Next())}); err != nil {
 			return err
 		}
 	case is && c.old.Version != c.new.Version:
@@ -166,10 +195,22 @@ func (t *Triggers) write(ctx context.Context, c change) error {
 		return err
 	}
 	c.new.Next = next
-	if !next.IsZero() && next.Before(c.now.Add(window)) || !c.old.Next.IsZero() && c.old.Next.Before(c.now.Add(window)) {
+	if c.near() {
 		t.Store.AfterCommit(ctx, func() { t.Nudge.Nudge(protocol.NudgeTrigger) })
 	}
 	return t.save(ctx, c)
+}
+
+// span is the span that the change opens.
+func (c change) span(id domain.ID) plan.Span {
+	return plan.Span{ID: id, ProjectID: c.new.ProjectID, JobID: c.new.JobID, Version: c.new.Version, Timing: c.new.Timing, From: c.now,
+		Calendar: c.calendar, Carried: c.carried}
+}
+
+// near tells whether schedulers must hear of the change at once.
+func (c change) near() bool {
+	soon := c.now.Add(window)
+	return !c.new.Next.IsZero() && c.new.Next.Before(soon) || !c.old.Next.IsZero() && c.old.Next.Before(soon)
 }
 
 // next is the oldest fire not settled after the change.
@@ -182,13 +223,10 @@ func (c change) next(changed bool) (time.Time, error) {
 	case c.old.Enabled && !changed:
 		return c.old.Next, nil
 	}
-	times, err := plan.Compile(c.new.Timing)
+	span := c.span(0)
+	at, err := span.Next(c.now)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("the schedule of job %s: %w", c.new.JobID, err)
-	}
-	at, ok := times.Next(c.now)
-	if !ok {
-		return time.Time{}, nil
 	}
 	return at, nil
 }

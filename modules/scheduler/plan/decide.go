@@ -60,7 +60,7 @@ func Decide(t Trigger, spans []Span, now time.Time, budget *Budget) (Decision, e
 	}
 	if len(spans) > 0 && t.Enabled {
 		if last := &spans[len(spans)-1]; last.Open() {
-			next, err := last.next(now)
+			next, err := last.Next(now)
 			if err != nil {
 				return Decision{}, err
 			}
@@ -70,8 +70,8 @@ func Decide(t Trigger, spans []Span, now time.Time, budget *Budget) (Decision, e
 	return d.out, nil
 }
 
-// next is the span's first fire strictly after both its beginning and an instant; zero: never.
-func (s *Span) next(after time.Time) (time.Time, error) {
+// Next is the span's first fire strictly after both its beginning and an instant; zero: never.
+func (s *Span) Next(after time.Time) (time.Time, error) {
 	times, err := s.compiled()
 	if err != nil {
 		return time.Time{}, err
@@ -150,9 +150,13 @@ func (d *decider) parts(paused bool) []part {
 	return []part{old, missed, {d.now, (*decider).each}}
 }
 
-// gap notes the cursor's business date, up to until, and leaves the cursor at its last fire.
+// gap notes the cursor's business date, up to until and the end of the day, and leaves the
+// cursor at its last fire.
 func gap(kind GapKind, reason string) func(*decider, *Span, *Times, time.Time) bool {
 	return func(d *decider, s *Span, times *Times, until time.Time) bool {
+		if end := times.dayEnd(d.cursor); end.Before(until) {
+			until = end
+		}
 		st, _ := times.stretch(d.cursor.Add(-1), until)
 		d.note(s, st, kind, reason)
 		d.cursor = st.last

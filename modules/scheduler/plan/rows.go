@@ -39,6 +39,10 @@ type Span struct {
 	Version   int // the newest version under it
 	Timing
 	From, To time.Time
+	// Calendar is the version that the gate names; it must be set before the span is asked.
+	Calendar *domain.Calendar
+	// Carried is what Carry said at its beginning; "" = nothing.
+	Carried string
 
 	times *Times // nil = not compiled yet
 }
@@ -48,7 +52,11 @@ func (s *Span) Prepare() { _, _ = s.compiled() }
 
 func (s *Span) compiled() (*Times, error) {
 	if s.times == nil {
-		times, err := Compile(s.Timing)
+		carry, err := parseCarried(s.Carried)
+		if err != nil {
+			return nil, err
+		}
+		times, err := compile(s.Timing, s.Calendar, carry)
 		if err != nil {
 			return nil, err
 		}
@@ -90,6 +98,8 @@ type Fire struct {
 	BizDate  domain.BizDate
 	Version  int
 	Kind     domain.TriggerKind
+	From     domain.BizDate // the day that a calendar moved it from; zero: none did
+	Refused  string         // why a calendar let it not happen; then it is no planned fire
 }
 
 // Key is the fire key of its instance.

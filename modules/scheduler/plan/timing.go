@@ -15,6 +15,7 @@ type Timing struct {
 	Schedule domain.Schedule
 	Zone     string // IANA name
 	Rule     domain.BizDateRule
+	Gate     Gate // the calendar that it lives by
 	// Anchor is the origin of the grid of every: and @every, the moment of the first
 	// save; zero for all others.
 	Anchor time.Time
@@ -77,47 +78,68 @@ func ParseSchedule(kind domain.ScheduleKind, expr, dialect string) (domain.Sched
 
 // Times is a Timing made ready for asking. Safe for concurrent use.
 type Times struct {
-	next func(after time.Time) (time.Time, bool)
-	grid *cron.Grid
-	loc  *time.Location
-	rule domain.BizDateRule
+	next     func(after time.Time) (time.Time, bool)
+	grid     *cron.Grid
+	loc      *time.Location
+	rule     domain.BizDateRule
+	gate     *gate // nil: every fire of the schedule happens
+	calendar *domain.Calendar
 }
 
-// Compile judges a timing. The error says what is wrong with the expression, the
-// interval, the zone or the rule; a cron error is a *cron.Error.
-func Compile(t Timing) (*Times, error) {
+// Compile judges a timing; calendar is the version that its gate names, nil where it has
+// none. The error says what is wrong with the expression, the interval, the zone or the rule; a
+// cron error is a *cron.Error.
+func Compile(t Timing, calendar *domain.Calendar) (*Times, error) { return compile(t, calendar, nil) }
+
+func compile(t Timing, calendar *domain.Calendar, carry []carried) (*Times, error) {
 	loc, err := zone.Load(t.Zone)
 	if err != nil {
 		return nil, err
 	}
-	if t.Rule != domain.BizDateT && t.Rule != domain.BizDateTMinus1 {
+	if _, ok := domain.ParseBizDateRule(string(t.Rule)); !ok {
 		return nil, fmt.Errorf("there is no rule %q for business dates", t.Rule)
 	}
 	out := &Times{loc: loc, rule: t.Rule}
-	switch t.Schedule.Kind {
+	if err := out.schedule(t); err != nil {
+		return nil, err
+	}
+	if t.Gate == (Gate{}) {
+		return out, nil
+	}
+	out.calendar = calendar
+	if out.gate, err = newGate(t, out, calendar, carry); err != nil {
+		return nil, err
+	}
+	out.next = out.gate.next
+	return out, nil
+}
+
+// schedule makes the schedule's own fires ready.
+func (t *Times) schedule(of Timing) error {
+	switch of.Schedule.Kind {
 	case domain.ScheduleCron:
-		s, err := cron.Parse(t.Schedule.Expr, cron.Dialect(t.Schedule.Dialect))
+		s, err := cron.Parse(of.Schedule.Expr, cron.Dialect(of.Schedule.Dialect))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if d, ok := s.Every(); ok {
-			out.onGrid(cron.Grid{Anchor: t.Anchor, Every: d})
+			t.onGrid(cron.Grid{Anchor: of.Anchor, Every: d})
 		} else {
-			out.next = func(after time.Time) (time.Time, bool) { return s.Next(after, loc) }
+			t.next = func(after time.Time) (time.Time, bool) { return s.Next(after, t.loc) }
 		}
 	case domain.ScheduleEvery:
-		g := cron.Grid{Anchor: t.Anchor, Every: time.Duration(t.Schedule.EveryMs) * time.Millisecond}
+		g := cron.Grid{Anchor: of.Anchor, Every: time.Duration(of.Schedule.EveryMs) * time.Millisecond}
 		if err := g.Validate(); err != nil {
-			return nil, err
+			return err
 		}
-		out.onGrid(g)
+		t.onGrid(g)
 	case domain.ScheduleAt:
-		at := time.UnixMilli(t.Schedule.AtMs).UTC()
-		out.next = func(after time.Time) (time.Time, bool) { return at, at.After(after) }
+		at := time.UnixMilli(of.Schedule.AtMs).UTC()
+		t.next = func(after time.Time) (time.Time, bool) { return at, at.After(after) }
 	default:
-		return nil, fmt.Errorf("a schedule of kind %q is never due", t.Schedule.Kind)
+		return fmt.Errorf("a schedule of kind %q is never due", of.Schedule.Kind)
 	}
-	return out, nil
+	return nil
 }
 
 func (t *Times) onGrid(g cron.Grid) {
@@ -133,19 +155,19 @@ func (t *Times) Next(after time.Time) (time.Time, bool) {
 
 // BizDate is the business date of a fire.
 func (t *Times) BizDate(at time.Time) domain.BizDate {
-	d := domain.BizDateOf(at, t.loc)
-	if t.rule == domain.BizDateTMinus1 {
-		return d.AddDays(-1)
-	}
-	return d
+	return t.rule.Of(domain.BizDateOf(at, t.loc), t.calendar)
 }
 
-// day is the time in which a fire must lie to be about the date: from start, before end.
-func (t *Times) day(d domain.BizDate) (start, end time.Time) {
-	if t.rule == domain.BizDateTMinus1 {
-		d = d.AddDays(1)
-	}
-	return d.Start(t.loc), d.AddDays(1).Start(t.loc)
+// days is the time in which a fire must lie to be about the date: from start, before end;
+// false when no fire can be.
+func (t *Times) days(d domain.BizDate) (start, end time.Time, ok bool) {
+	first, last, ok := t.rule.Days(d, t.calendar)
+	return first.Start(t.loc), last.AddDays(1).Start(t.loc), ok
+}
+
+// dayEnd is the last millisecond of the day of an instant.
+func (t *Times) dayEnd(at time.Time) time.Time {
+	return domain.BizDateOf(at, t.loc).AddDays(1).Start(t.loc).Add(-time.Millisecond)
 }
 
 // Clock writes a fire's local time for people.
@@ -169,31 +191,37 @@ type stretch struct {
 
 // stretch gathers the first business date's fires strictly after an instant and not
 // after to; false when there are none. A day of a grid is counted, not walked, and a
-// cron expression has at most 90,000 fires in a day, so the work is bounded.
+// cron expression has at most 90,000 fires in a day, so the work of a day is bounded.
 func (t *Times) stretch(after, to time.Time) (stretch, bool) {
 	first, ok := t.Next(after)
 	if !ok || first.After(to) {
 		return stretch{}, false
 	}
 	s := stretch{date: t.BizDate(first), first: first, last: first, fires: 1}
-	_, end := t.day(s.date)
-	if end = end.Add(-time.Millisecond); end.Before(to) {
-		to = end
-	}
-	if t.grid != nil {
-		s.fires += max(0, int(to.Sub(first)/t.grid.Every))
-		s.last = first.Add(time.Duration(s.fires-1) * t.grid.Every)
-		if s.fires > 1 {
-			s.second2last = s.last.Add(-t.grid.Every)
-		}
-		return s, true
+	if _, end, ok := t.days(s.date); ok && end.Add(-time.Millisecond).Before(to) {
+		to = end.Add(-time.Millisecond)
 	}
 	for {
+		if t.grid != nil {
+			t.countDay(&s, to)
+		}
 		at, ok := t.Next(s.last)
 		if !ok || at.After(to) {
 			return s, true
 		}
 		s.second2last, s.last = s.last, at
 		s.fires++
+	}
+}
+
+// countDay goes to the last fire of a grid on the day of s.last, but not after to.
+func (t *Times) countDay(s *stretch, to time.Time) {
+	if end := t.dayEnd(s.last); end.Before(to) {
+		to = end
+	}
+	if n := int(to.Sub(s.last) / t.grid.Every); n > 0 {
+		s.fires += n
+		s.last = s.last.Add(time.Duration(n) * t.grid.Every)
+		s.second2last = s.last.Add(-t.grid.Every)
 	}
 }

@@ -23,6 +23,11 @@ type spanRow struct {
 	AnchorAt    int64
 	FromAt      int64
 	ToAt        int64
+
+	CalendarID      int64
+	CalendarVersion int
+	Gate            string
+	Carried         string
 }
 
 // TableName is gorm's.
@@ -35,24 +40,37 @@ func (r spanRow) span() (plan.Span, error) {
 	}
 	return plan.Span{
 		ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), JobID: domain.ID(r.JobID), Version: r.Version,
-		Timing: plan.Timing{Schedule: s, Zone: r.Timezone, Rule: domain.BizDateRule(r.BizDateRule), Anchor: domain.FromMillis(r.AnchorAt)},
-		From:   domain.FromMillis(r.FromAt), To: domain.FromMillis(r.ToAt),
+		Timing: plan.Timing{Schedule: s, Zone: r.Timezone, Rule: domain.BizDateRule(r.BizDateRule), Anchor: domain.FromMillis(r.AnchorAt),
+			Gate: plan.ParseGate(domain.ID(r.CalendarID), r.CalendarVersion, r.Gate)},
+		From: domain.FromMillis(r.FromAt), To: domain.FromMillis(r.ToAt), Carried: r.Carried,
 	}, nil
 }
 
-// OpenSpan writes a span that begins.
-func (s *Store) OpenSpan(ctx context.Context, p plan.Span) error {
-	return s.db.Insert(ctx, &spanRow{
-		ID: int64(p.ID), ProjectID: int64(p.ProjectID), JobID: int64(p.JobID), Version: p.Version,
-		Kind: string(p.Schedule.Kind), Expr: p.Expr(), Dialect: p.Schedule.Dialect, Timezone: p.Zone, BizDateRule: string(p.Rule),
-		AnchorAt: domain.Millis(p.Anchor), FromAt: domain.Millis(p.From), ToAt: domain.Millis(p.To),
-	})
+// OpenSpans writes spans that begin.
+func (s *Store) OpenSpans(ctx context.Context, ps []plan.Span) error {
+	if len(ps) == 0 {
+		return nil
+	}
+	rows := make([]spanRow, len(ps))
+	for i, p := range ps {
+		rows[i] = spanRow{
+			ID: int64(p.ID), ProjectID: int64(p.ProjectID), JobID: int64(p.JobID), Version: p.Version,
+			Kind: string(p.Schedule.Kind), Expr: p.Expr(), Dialect: p.Schedule.Dialect, Timezone: p.Zone, BizDateRule: string(p.Rule),
+			AnchorAt: domain.Millis(p.Anchor), FromAt: domain.Millis(p.From), ToAt: domain.Millis(p.To),
+			CalendarID: int64(p.Gate.Calendar), CalendarVersion: p.Gate.Version, Gate: p.Gate.Text(), Carried: p.Carried,
+		}
+	}
+	return s.db.Insert(ctx, &rows)
 }
 
-// CloseSpan ends the job's open span.
-func (s *Store) CloseSpan(ctx context.Context, job domain.ID, at time.Time) error {
-	_, err := s.db.Exec(ctx, "UPDATE schedule_span SET to_at = ? WHERE job_id = ? AND to_at = 0", domain.Millis(at), job)
-	return err
+// CloseSpans ends the jobs' open spans.
+func (s *Store) CloseSpans(ctx context.Context, jobs []domain.ID, at time.Time) error {
+	for part := range slices.Chunk(jobs, chunk) {
+		if _, err := s.db.Exec(ctx, "UPDATE schedule_span SET to_at = ? WHERE job_id IN ? AND to_at = 0", domain.Millis(at), ints(part)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Renew says that the job's open span now stands for a newer version.

@@ -28,6 +28,10 @@ type triggerRow struct {
 	LastFireAt  int64
 	Ver         int64
 	UpdatedAt   int64
+
+	CalendarID      int64
+	CalendarVersion int
+	Gate            string
 }
 
 // TableName is gorm's.
@@ -39,6 +43,7 @@ func rowOf(t plan.Trigger, at time.Time) triggerRow {
 		Kind: string(t.Schedule.Kind), Expr: t.Expr(), Dialect: t.Schedule.Dialect, Timezone: t.Zone, BizDateRule: string(t.Rule),
 		Misfire: string(t.Misfire), AnchorAt: domain.Millis(t.Anchor), Enabled: t.Enabled,
 		NextFireAt: domain.Millis(t.Next), LastFireAt: domain.Millis(t.Last), Ver: t.Ver, UpdatedAt: domain.Millis(at),
+		CalendarID: int64(t.Gate.Calendar), CalendarVersion: t.Gate.Version, Gate: t.Gate.Text(),
 	}
 }
 
@@ -49,7 +54,8 @@ func (r triggerRow) trigger() (plan.Trigger, error) {
 	}
 	return plan.Trigger{
 		ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), JobID: domain.ID(r.JobID), Version: r.Version,
-		Timing:  plan.Timing{Schedule: s, Zone: r.Timezone, Rule: domain.BizDateRule(r.BizDateRule), Anchor: domain.FromMillis(r.AnchorAt)},
+		Timing: plan.Timing{Schedule: s, Zone: r.Timezone, Rule: domain.BizDateRule(r.BizDateRule), Anchor: domain.FromMillis(r.AnchorAt),
+			Gate: plan.ParseGate(domain.ID(r.CalendarID), r.CalendarVersion, r.Gate)},
 		Misfire: domain.Misfire(r.Misfire), Enabled: r.Enabled,
 		Next: domain.FromMillis(r.NextFireAt), Last: domain.FromMillis(r.LastFireAt), Ver: r.Ver,
 	}, nil
@@ -69,6 +75,35 @@ func (s *Store) LockOf(ctx context.Context, job domain.ID) (plan.Trigger, error)
 		return plan.Trigger{}, domain.Fail(domain.NotFound, "job %s has no trigger", job)
 	}
 	return rows[0].trigger()
+}
+
+// LockAllOf locks, by primary key in order, and reads the triggers of jobs; jobs without one
+// are absent. The first that can't be read is the error.
+func (s *Store) LockAllOf(ctx context.Context, jobs []domain.ID) ([]plan.Trigger, error) {
+	var out []plan.Trigger
+	var ids []int64
+	for part := range slices.Chunk(jobs, chunk) {
+		var some []int64
+		if err := s.db.Scan(ctx, &some, "SELECT id FROM `trigger` WHERE job_id IN ?", ints(part)); err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	slices.Sort(ids)
+	for part := range slices.Chunk(ids, chunk) {
+		var rows []triggerRow
+		if err := s.db.Scan(ctx, &rows, "SELECT * FROM `trigger` WHERE id IN ? ORDER BY id"+s.db.ForUpdate(), part); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			t, err := r.trigger()
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t)
+		}
+	}
+	return out, nil
 }
 
 // LockSkipping locks the triggers by primary key in order, passing over those that
@@ -183,10 +218,32 @@ func (s *Store) Insert(ctx context.Context, t plan.Trigger, at time.Time) error 
 func (s *Store) Save(ctx context.Context, t plan.Trigger, at time.Time) error {
 	r := rowOf(t, at)
 	n, err := s.db.Exec(ctx, "UPDATE `trigger` SET version = ?, kind = ?, expr = ?, dialect = ?, timezone = ?, biz_date_rule = ?, misfire = ?, "+
-		"anchor_at = ?, enabled = ?, next_fire_at = ?, ver = ver + 1, updated_at = ? WHERE id = ? AND ver = ?",
-		r.Version, r.Kind, r.Expr, r.Dialect, r.Timezone, r.BizDateRule, r.Misfire, r.AnchorAt, r.Enabled, r.NextFireAt, r.UpdatedAt, r.ID, r.Ver)
+		"anchor_at = ?, calendar_id = ?, calendar_version = ?, gate = ?, enabled = ?, next_fire_at = ?, ver = ver + 1, updated_at = ? WHERE id = ? AND ver = ?",
+		r.Version, r.Kind, r.Expr, r.Dialect, r.Timezone, r.BizDateRule, r.Misfire, r.AnchorAt, r.CalendarID, r.CalendarVersion, r.Gate, r.Enabled, r.NextFireAt, r.UpdatedAt, r.ID, r.Ver)
 	if err == nil && n != 1 {
 		err = domain.Fail(domain.Conflict, "trigger %s moved meanwhile", t.ID)
+	}
+	return err
+}
+
+// Rearm writes the version of the calendar and Next of locked triggers; Ver is the version as
+// read. Conflict if any row has moved.
+func (s *Store) Rearm(ctx context.Context, ts []plan.Trigger, at time.Time) error {
+	u := dbx.Update{Table: "trigger", Keys: []string{"id", "ver"}, Cols: []string{"calendar_version", "next_fire_at", "updated_at"},
+		Extra: "ver = ver + 1", Rows: make([][]any, len(ts))}
+	for i, t := range ts {
+		u.Rows[i] = []any{int64(t.ID), t.Ver, t.Gate.Version, domain.Millis(t.Next), domain.Millis(at)}
+	}
+	return s.update(ctx, u)
+}
+
+func (s *Store) update(ctx context.Context, u dbx.Update) error {
+	if len(u.Rows) == 0 {
+		return nil
+	}
+	n, err := s.db.UpdateRows(ctx, u)
+	if err == nil && n != int64(len(u.Rows)) {
+		err = domain.Fail(domain.Conflict, "%d of %d triggers moved meanwhile", int64(len(u.Rows))-n, len(u.Rows))
 	}
 	return err
 }
@@ -194,19 +251,12 @@ func (s *Store) Save(ctx context.Context, t plan.Trigger, at time.Time) error {
 // Advance writes Next and Last of locked triggers; Ver is the version as read.
 // Conflict if any row has moved.
 func (s *Store) Advance(ctx context.Context, ts []plan.Trigger, at time.Time) error {
-	if len(ts) == 0 {
-		return nil
-	}
 	u := dbx.Update{Table: "trigger", Keys: []string{"id", "ver"}, Cols: []string{"next_fire_at", "last_fire_at", "updated_at"},
 		Extra: "ver = ver + 1", Rows: make([][]any, len(ts))}
 	for i, t := range ts {
 		u.Rows[i] = []any{int64(t.ID), t.Ver, domain.Millis(t.Next), domain.Millis(t.Last), domain.Millis(at)}
 	}
-	n, err := s.db.UpdateRows(ctx, u)
-	if err == nil && n != int64(len(ts)) {
-		err = domain.Fail(domain.Conflict, "%d of %d triggers moved meanwhile", int64(len(ts))-n, len(ts))
-	}
-	return err
+	return s.update(ctx, u)
 }
 
 // Delete removes triggers.
