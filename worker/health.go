@@ -133,5 +133,8 @@ func (m *meter) gauges(n *Node) {
 	gauge("heartbeat_age_seconds", "Time since the last answered heartbeat was sent; -0.001 before the first.", func(s Status) float64 { return float64(s.BeatAge) / 1000 })
 	gauge("clock_skew_seconds", "This machine's clock minus the database's.", func(s Status) float64 { return float64(s.SkewMs) / 1000 })
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ax_worker_poison_messages_total",
-		Help: "Messages that could not be read and were dropped."}, func() float64 { return float64(m.receiver.Poison()) }))
+		Help: "Messages that could not be read and were dropped."}, func() float64 { return float64(m.receiver.Poison()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ax_worker_leftover_messages_total",
+			Help: "Messages of AX that were in a queue as taken long after that, as they are after a fault of Redis, and were removed."},
+			func() float64 { return float64(m.receiver.Leftover()) }))
 }

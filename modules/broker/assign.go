@@ -156,7 +156,7 @@ func (d *decider) message(target string, lane domain.Lane) string {
 	key := target + ":" + string(lane)
 	p := d.messages[key]
 	if p == nil || p.n == protocol.MaxBatch {
-		p = &parcel{id: "m" + d.ids.Next().String()}
+		p = &parcel{id: protocol.MessageID(int64(d.ids.Next()))}
 		d.messages[key] = p
 	}
 	p.n++

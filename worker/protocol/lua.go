@@ -66,3 +66,15 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('HDEL', KEYS[2], ARGV[1])
 return 1
 `
+
+// LuaRemove removes a message from wherever asynq keeps what was taken out of a queue,
+// and what the message held; one that asynq has put back into the queue meanwhile stays.
+// KEYS: active, lease, retry, archived, the message. ARGV: its id. It returns whether it
+// was there.
+const LuaRemove = `
+local there = redis.call('LREM', KEYS[1], 0, ARGV[1]) + redis.call('ZREM', KEYS[3], ARGV[1]) + redis.call('ZREM', KEYS[4], ARGV[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+if there == 0 then return 0 end
+redis.call('DEL', KEYS[5])
+return 1
+`

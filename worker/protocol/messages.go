@@ -1,6 +1,10 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
 
 // Message is asynq's payload: what one round gave to one lane of one worker.
 type Message struct {
@@ -9,6 +13,18 @@ type Message struct {
 	Sent  int64   `json:"sent"` // the sender's clock
 	IDs   []int64 `json:"ids"`  // attempts, at most MaxBatch
 }
+
+// MessageID is the id of the message with the number.
+func MessageID(number int64) string { return messagePrefix + strconv.FormatInt(number, 10) }
+
+// IsMessageID reports whether an id has the form of one.
+func IsMessageID(id string) bool {
+	digits, ok := strings.CutPrefix(id, messagePrefix)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return ok && err == nil && MessageID(n) == id
+}
+
+const messagePrefix = "m"
 
 // MaxBatch is the most attempts in one message.
 const MaxBatch = 256

@@ -19,6 +19,7 @@ var kinds = []struct{ prefix, suffix, kind string }{
 	{"ax:probe:", "", "string"},
 	{"ax:up", "", "stream"}, {"ax:logs", "", "stream"}, {"ax:in:", "", "stream"},
 	{"asynq:{", "}:pending", "list"}, {"asynq:{", "}:active", "list"}, {"asynq:{", "}:lease", "zset"},
+	{"asynq:{", "}:retry", "zset"}, {"asynq:{", "}:archived", "zset"},
 	{"asynq:queues", "", "set"},
 }
 

@@ -28,7 +28,7 @@ type Receiver struct {
 	Handle func(lane string, m protocol.Message)
 	Log    *slog.Logger
 
-	poison atomic.Int64
+	poison, leftover atomic.Int64
 }
 
 // The pauses between looks into an empty queue where a Redis does not let itself be waited for (a proxy, or an access
@@ -40,6 +40,9 @@ const (
 
 // Poison is how many messages could not be read and were dropped, and how often a queue was none.
 func (r *Receiver) Poison() int64 { return r.poison.Load() }
+
+// Leftover is how many messages of AX asynq still kept after they had been taken and were removed.
+func (r *Receiver) Leftover() int64 { return r.leftover.Load() }
 
 // Run receives until ctx ends. A Redis that is down is waited for.
 func (r *Receiver) Run(ctx context.Context) error {

@@ -26,6 +26,17 @@ func receive(t *testing.T, c *redis.Client, embedded bool) (*transport.Receiver,
 			defer mu.Unlock()
 			got[m.ID] = lane
 		}}
+	run(t, r)
+	return r, func() map[string]string {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(got)
+	}
+}
+
+// run lets a receiver receive until the test ends.
+func run(t *testing.T, r *transport.Receiver) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
@@ -35,11 +46,6 @@ func receive(t *testing.T, c *redis.Client, embedded bool) (*transport.Receiver,
 			t.Error(err)
 		}
 	})
-	return r, func() map[string]string {
-		mu.Lock()
-		defer mu.Unlock()
-		return maps.Clone(got)
-	}
 }
 
 func TestMessagesTravelByLane(t *testing.T) {

@@ -2,7 +2,9 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,15 +20,18 @@ func queueOf(worker string, boot int64, lane string) asynqQueue {
 }
 
 // pending is the list of the messages that nobody took yet, active that of those which were taken and not finished,
-// lease their place in time, and task what a message holds.
+// lease their place in time, and task what a message holds. In retry and archived asynq puts what was taken and not
+// finished for longer than its lease.
 func (q asynqQueue) pending() string       { return string(q) + "pending" }
 func (q asynqQueue) active() string        { return string(q) + "active" }
 func (q asynqQueue) lease() string         { return string(q) + "lease" }
+func (q asynqQueue) retry() string         { return string(q) + "retry" }
+func (q asynqQueue) archived() string      { return string(q) + "archived" }
 func (q asynqQueue) task(id string) string { return string(q) + "t:" + id }
 
 // mend removes those of the keys that are of another type than asynq's.
 func (q asynqQueue) mend(ctx context.Context, c redis.UniversalClient, err error) error {
-	return foreign(ctx, c, err, q.pending(), q.active(), q.lease())
+	return foreign(ctx, c, err, q.pending(), q.active(), q.lease(), q.retry(), q.archived())
 }
 
 const (
@@ -36,8 +41,15 @@ const (
 	sweepMost = 1000
 )
 
-// sweep removes, until ctx ends, what stays in a queue as taken: a handler is done at once, so it is something that
-// could not be read, and asynq would keep it for ever. The center takes its attempts back by its own deadlines.
+var removeScript = redis.NewScript(protocol.LuaRemove)
+
+// swept is what a look removed: messages of AX, and what is none of its own.
+type swept struct{ own, foreign int }
+
+// sweep removes, until ctx ends, what stays in a queue as taken: a handler is done at once. It is either a message of AX
+// of which asynq could not write that it is finished, because Redis was away or took no writes, or something that could
+// not be read; asynq would keep both, or bring them again long after. Nothing is lost with a message that was not handed
+// over: the center takes its attempts back when they are not acknowledged.
 func (r *Receiver) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEach)
 	defer tick.Stop()
@@ -50,8 +62,13 @@ func (r *Receiver) sweep(ctx context.Context) {
 		}
 		for _, lane := range r.Lanes {
 			now, gone, err := r.sweepLane(ctx, queueOf(r.Worker, r.Boot, lane), seen[lane])
-			if seen[lane] = now; gone > 0 {
-				r.drop(gone, "lane", lane)
+			seen[lane] = now
+			if gone.own > 0 {
+				r.leftover.Add(int64(gone.own))
+				r.log().Info("removed messages that asynq still kept after they had been taken, as after a fault of Redis", "lane", lane, "count", gone.own)
+			}
+			if gone.foreign > 0 {
+				r.drop(gone.foreign, "lane", lane)
 			}
 			if err != nil && ctx.Err() == nil {
 				r.log().Debug("a queue could not be looked through", "lane", lane, "err", err)
@@ -60,31 +77,50 @@ func (r *Receiver) sweep(ctx context.Context) {
 	}
 }
 
-// sweepLane removes what is taken now and was so at the look before, and returns what is left for the next.
-func (r *Receiver) sweepLane(ctx context.Context, q asynqQueue, before map[string]bool) (now map[string]bool, gone int, err error) {
+// sweepLane removes what is taken now and was so at the look before, and what asynq has set aside; it returns what is
+// left for the next look.
+func (r *Receiver) sweepLane(ctx context.Context, q asynqQueue, before map[string]bool) (now map[string]bool, gone swept, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
 	defer cancel()
-	ids, err := r.Client.LRange(ctx, q.active(), 0, sweepMost-1).Result()
-	if err != nil {
-		return nil, 0, fmt.Errorf("look at %s: %w", q.active(), q.mend(ctx, r.Client, err))
+	p := r.Client.Pipeline()
+	active := p.LRange(ctx, q.active(), 0, sweepMost-1)
+	aside := []*redis.StringSliceCmd{p.ZRange(ctx, q.retry(), 0, sweepMost-1), p.ZRange(ctx, q.archived(), 0, sweepMost-1)}
+	if _, err := p.Exec(ctx); err != nil {
+		return nil, gone, fmt.Errorf("look at %s: %w", q.active(), q.mend(ctx, r.Client, err))
 	}
 	now = map[string]bool{}
-	p := r.Client.Pipeline()
-	for _, id := range ids {
-		if !before[id] {
+	var old []string
+	for _, id := range active.Val() {
+		if before[id] {
+			old = append(old, id)
+		} else {
 			now[id] = true
-			continue
 		}
-		gone++
-		p.LRem(ctx, q.active(), 0, id)
-		p.ZRem(ctx, q.lease(), id)
-		p.Del(ctx, q.task(id))
 	}
-	if gone == 0 {
-		return now, 0, nil
+	for _, ids := range aside {
+		old = append(old, ids.Val()...)
 	}
-	if _, err := p.Exec(ctx); err != nil {
-		return now, 0, fmt.Errorf("remove %d messages from %s: %w", gone, q.active(), err)
+	gone, err = r.remove(ctx, q, old)
+	return now, gone, err
+}
+
+// remove removes what was taken, by ids.
+func (r *Receiver) remove(ctx context.Context, q asynqQueue, ids []string) (gone swept, err error) {
+	for _, id := range ids {
+		own := protocol.IsMessageID(id)
+		if own {
+			held, err := r.Client.HGet(ctx, q.task(id), "msg").Result()
+			own = errors.Is(err, redis.Nil) || strings.Contains(held, protocol.TaskType)
+		}
+		there, err := removeScript.Run(ctx, r.Client, []string{q.active(), q.lease(), q.retry(), q.archived(), q.task(id)}, id).Bool()
+		switch {
+		case err != nil:
+			return gone, fmt.Errorf("remove message %s, which was taken: %w", id, q.mend(ctx, r.Client, err))
+		case there && own:
+			gone.own++
+		case there:
+			gone.foreign++
+		}
 	}
-	return now, gone, nil
+	return gone, nil
 }
