@@ -227,7 +227,7 @@ func (p pen) quartzDays() (day, weekday string) {
 	}
 	elements := []string{p.field(1, 31, nil)}
 	for range p.rng.IntN(3) {
-		elements = append(elements, p.of("L", "LW", "lw", "L-"+strconv.Itoa(p.rng.IntN(31)), strconv.Itoa(1+p.rng.IntN(31))+"W", strconv.Itoa(1+p.rng.IntN(31))))
+		elements = append(elements, p.of("L", "LW", "lw", "L-"+strconv.Itoa(p.rng.IntN(31)), p.of("1", "2", "28", "30", "31", strconv.Itoa(1+p.rng.IntN(31)))+"W", strconv.Itoa(1+p.rng.IntN(31))))
 	}
 	if p.rng.IntN(2) == 0 && len(elements) > 1 {
 		elements = elements[1:]
