@@ -335,7 +335,8 @@ func TestNoticesAreSigned(t *testing.T) {
 	for _, c := range []struct {
 		environ []string
 		good    bool
-	}{{[]string{url}, false}, {[]string{url, "AX_ALERTS_WEBHOOK_SECRET=hunter2"}, false}, {[]string{url, "AX_ALERTS_WEBHOOK_SECRET=hunter2hunter2hunter2"}, true}} {
+	}{{[]string{url}, false}, {[]string{url, "AX_ALERTS_WEBHOOK_SECRET=hunter2"}, false}, {[]string{url, "AX_ALERTS_WEBHOOK_SECRET=hunter2hunter2hunter2"}, true},
+		{[]string{"AX_ALERTS_WEBHOOK_SECRET=hunter2hunter2hunter2"}, false}} {
 		got, err := Load("", c.environ, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -351,5 +352,32 @@ func TestNoticesAreSigned(t *testing.T) {
 		if got := c.PagesURL(); got != want {
 			t.Errorf("%q: %q, want %q", pages, got, want)
 		}
+	}
+}
+
+// A notice must not be sent where a machine asks for its own secrets, and no password may travel in its address.
+func TestAddressesThatNoNoticeGoesTo(t *testing.T) {
+	const secret = "AX_ALERTS_WEBHOOK_SECRET=0123456789abcdef"
+	for url, says := range map[string]string{
+		"https://hooks.example.com/T0/x?token=y": "", "http://127.0.0.1:9000/": "", "http://10.1.2.3/": "", "https://[2001:db8::1]/": "", "http://metadata.example.com/": "",
+		"https://user:hunter2@hooks.example.com/": "takes no USER:PASSWORD@", "https://user@hooks.example.com/": "takes no USER:PASSWORD@",
+		"http://169.254.169.254/latest/": "link-local", "http://[::ffff:169.254.169.254]/": "link-local", "http://[fe80::1%25eth0]/": "link-local", "http://0.0.0.0/": "none at all",
+		"http://[fd00:ec2::254]/": "metadata", "http://100.100.100.200/": "metadata", "http://metadata.google.internal/": "metadata", "http://METADATA.google.internal./": "metadata",
+	} {
+		got, err := Load("", []string{"AX_ALERTS_WEBHOOK_URL=" + url, secret}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = got.Validate(ModeAll)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	got, err := Load("", []string{secret}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := got.Validate(ModeCenter); err == nil || !strings.Contains(err.Error(), "AX_ALERTS_WEBHOOK_URL") {
+		t.Errorf("a secret without an address does not say how to mend it: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -181,17 +182,48 @@ func wrongPprofToken(text string) string {
 const webhookSecretLeast = 16
 
 func wrongWebhookSecret(a Alerts) string {
-	if a.WebhookURL != "" && len(a.WebhookSecret) < webhookSecretLeast {
+	wrong := wrongToken(string(a.WebhookSecret))
+	switch {
+	case wrong != "":
+		return wrong
+	case a.WebhookURL == "" && a.WebhookSecret != "":
+		return "stands without alerts.webhook_url, so nobody would be told of anything: give the URL (" + envOf("alerts.webhook_url") + "), or take the secret away"
+	case a.WebhookURL != "" && len(a.WebhookSecret) < webhookSecretLeast:
 		return fmt.Sprintf("wants at least %d characters beside alerts.webhook_url, since notices are signed with it; for example: openssl rand -hex 32", webhookSecretLeast)
 	}
-	return wrongToken(string(a.WebhookSecret))
+	return ""
 }
 
+// wrongWebhook never repeats the address, which may hold a secret. What a name resolves to
+// is judged when a notice is sent.
 func wrongWebhook(text string) string {
 	if text == "" {
 		return ""
 	}
-	return wrongHTTP(text)
+	if wrong := wrongHTTP(text); wrong != "" {
+		return wrong
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "is no URL"
+	case u.User != nil:
+		return "takes no USER:PASSWORD@, which proxies and logs would see: notices are signed with alerts.webhook_secret; a token that the receiver wants beside it may stand in the path or after ?"
+	case noReceiver(u.Hostname()):
+		return "is an address at which machines ask for their own secrets (link-local or a cloud's metadata), or none at all: give that of the receiver"
+	}
+	return ""
+}
+
+// noReceiver reports whether a host is one that notices are never sent to.
+func noReceiver(host string) bool {
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	ip, err := netip.ParseAddr(name)
+	if err != nil {
+		return name == "metadata" || name == "metadata.google.internal" || name == "instance-data"
+	}
+	ip = ip.Unmap().WithZone("")
+	return ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || ip == netip.MustParseAddr("fd00:ec2::254") || ip == netip.MustParseAddr("100.100.100.200")
 }
 
 func wrongPagesURL(text string) string {

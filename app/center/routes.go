@@ -12,6 +12,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/fleet"
 	fleetweb "github.com/axsched/ax/modules/fleet/web"
+	"github.com/axsched/ax/modules/incident"
 	incidentweb "github.com/axsched/ax/modules/incident/web"
 	"github.com/axsched/ax/modules/instance"
 	instanceweb "github.com/axsched/ax/modules/instance/web"
@@ -40,7 +41,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Now: c.now},
-		&incidentweb.Handlers{Reader: c.incidents},
+		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)

@@ -81,6 +81,8 @@ func TestExitCodes(t *testing.T) {
 		{whole, "apply", 2, "-f FILE"},
 		{whole, "validate", 2, "at least 1 arg"},
 		{whole, "validate --tz Local testdata/good.yaml", 2, "--tz"},
+		{whole, "incidents close 7", 2, "--reason"},
+		{whole, "incidents close x --reason y", 2, "no id of an incident"},
 		{whole, "ledger --from 2026-02-03T00:00:00Z", 2, "--from and --to"},
 		{whole, "ledger --from yesterday --to 2026-02-04T00:00:00Z", 2, "a date such as 2026-02-03"},
 		{whole, "ledger --from 2026-02-30 --to 2026-03-04", 2, "RFC 3339"},

@@ -39,7 +39,10 @@ func goldenAPI(t *testing.T) *api {
 {"name":"w2","boot":1,"state":"refusing","host":"h2","ip":"10.0.0.2","version":"dev","types":["shell"],"tags":[],"running":0,"skewMs":-7210,"refusingAt":"2026-02-03T04:01:00Z","seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
 	a.on("GET /api/v1/incidents", 200, `{"incidents":[
 {"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","project":"pay","open":true,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T03:00:03.500Z","count":3,"example":"411052400640000001","message":"exit code 3: no such file","resolvedAt":null,"recovery":"","noticedAt":"2026-02-03T02:00:05Z"},
-{"id":"411052400640000020","kind":"worker_lost","subject":"worker-07","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"It has gone silent. Its host: h1.","resolvedAt":"2026-02-03T02:01:00Z","recovery":"back","noticedAt":null}],"cursor":""}`)
+{"id":"411052400640000020","kind":"worker_lost","subject":"worker-07","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"It has gone silent. Its host: h1.","resolvedAt":"2026-02-03T02:01:00Z","recovery":"back","noticedAt":null},
+{"id":"411052400640000019","kind":"clock","subject":"worker-08","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"","resolvedAt":"2026-02-03T02:01:00Z","recovery":"by_hand","endedBy":"wang","endedWhy":"known","noticedAt":null}],"cursor":"",
+"channels":[{"name":"webhook","takenAt":null,"failedAt":"2026-02-03T04:04:00Z","failingAt":"2026-02-03T04:01:00Z","fault":"the receiver answers 500","waiting":2,"nextAt":"2026-02-03T04:06:00Z"}]}`)
+	a.on("POST /api/v1/incidents/411052400640000021/close", 200, `{"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","open":false,"recovery":"by_hand","endedBy":"wang","endedWhy":"known"}`)
 	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","job":"hello","traceId":"05b45c4e-c000-4000-8000-000000000007","bizDate":"2026-02-03","state":"running","label":"queued","note":"The job is paused; this start by hand runs all the same."}`)
 	a.on("POST /api/v1/jobs/demo%2Forder_stat_daily/pause", 200, `{"id":"1","name":"demo/order_stat_daily","enabled":false}`)
 	a.on("POST /api/v1/jobs/hello/resume", 200, `{"id":"4","name":"hello","enabled":true}`)
@@ -60,7 +63,7 @@ func TestGolden(t *testing.T) {
 	for name, args := range map[string][]string{
 		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id},
 		"instance-by-trace": {"instance", trace}, "why": {"why", id}, "logs": {"logs", id}, "logs-timestamps": {"logs", id, "--timestamps"},
-		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "incidents": {"incidents", "--open"}, "trigger": {"trigger", "hello"},
+		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "incidents": {"incidents", "--open"}, "incidents-close": {"incidents", "close", "411052400640000021", "--reason", "known"}, "trigger": {"trigger", "hello"},
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
 		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
 		"ledger-fires": {"ledger", "--job", "hello", "--fires", "missed", "--from", "2026-02-03", "--to", "2026-02-04"}, "orphans": {"orphans"},

@@ -47,6 +47,8 @@ type listing struct {
 	query url.Values
 	head  []string
 	cells func(row) []string
+	// beside says what else of the last answer people should know; nil: nothing.
+	beside func(answer map[string]json.RawMessage)
 }
 
 // list reads and prints a list: as JSON in the server's words, or as a table.
@@ -63,6 +65,9 @@ func (p *process) list(ctx context.Context, l listing) error {
 		return p.value(got.document(l.name))
 	}
 	p.noteNamesakes(got.namesakes)
+	if l.beside != nil {
+		l.beside(got.last)
+	}
 	rows := make([][]string, len(got.rows))
 	for i, doc := range got.rows {
 		r, err := decode(doc)
@@ -88,6 +93,7 @@ func (p *process) list(ctx context.Context, l listing) error {
 type gathered struct {
 	rows   []json.RawMessage
 	cursor string
+	last   map[string]json.RawMessage // the last answer, whole
 	// namesakes are further jobs of the name that was asked for; their rows are not here.
 	namesakes []json.RawMessage
 }
@@ -97,6 +103,9 @@ func (g gathered) document(name string) map[string]any {
 	out := map[string]any{name: g.rows, "cursor": g.cursor}
 	if len(g.namesakes) > 0 {
 		out["namesakes"] = g.namesakes
+	}
+	if channels, there := g.last["channels"]; there {
+		out["channels"] = channels
 	}
 	return out
 }
@@ -129,7 +138,7 @@ func gather(ctx context.Context, c *client.Client, l listing) (gathered, error) 
 		if json.Unmarshal(doc, &answer) != nil || json.Unmarshal(answer[l.name], &part) != nil {
 			return got, fmt.Errorf("the server's answer holds no list of %s: is its version the same as that of this ax?", l.name)
 		}
-		got.cursor, got.namesakes = "", nil
+		got.cursor, got.namesakes, got.last = "", nil, answer
 		if text, there := answer["namesakes"]; there && json.Unmarshal(text, &got.namesakes) != nil {
 			return got, fmt.Errorf("the server's namesakes are no list: is its version the same as that of this ax?")
 		}

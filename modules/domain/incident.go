@@ -40,6 +40,7 @@ const (
 	RecoveredUsable  Recovery = "usable"  // the Redis can be relied on again
 	RecoveredDeleted Recovery = "deleted" // the job was deleted
 	RecoveredAged    Recovery = "aged"    // a worker that did not come back for a week
+	RecoveredByHand  Recovery = "by_hand" // a person closed it
 )
 
 // Incident is one thing that is wrong, or was: a kind and a subject. While it is open
@@ -61,6 +62,8 @@ type Incident struct {
 	ResolvedAt time.Time // zero: open
 	Recovery   Recovery  // "" while open
 	NoticedAt  time.Time // when a notice of it was last written; zero: none was
+	EndedBy    string    // who closed it by hand; "" = nobody
+	EndedWhy   string    // the reason given for it
 }
 
 // Open reports whether it is not over.

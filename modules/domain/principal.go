@@ -25,6 +25,7 @@ const (
 	ActInstanceRerunDone Action = "instance.rerun_success" // of what succeeded
 	ActOrphanSettle      Action = "orphan.settle"          // as failed, or to run again
 	ActOrphanSucceed     Action = "orphan.settle_success"  // as success
+	ActIncidentClose     Action = "incident.close"         // by hand; of the system: everywhere
 	ActLogRead           Action = "log.read"               //
 	ActWorkerRead        Action = "worker.read"            //
 	ActWorkerDrain       Action = "worker.drain"           // everywhere

@@ -120,7 +120,11 @@ func (k *Keeper) Term(ctx context.Context) error {
 	defer k.active.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return k.rounds(ctx) })
-	if k.Hook != nil {
+	if k.Hook == nil {
+		if err := k.Store.DropChannels(ctx); err != nil && ctx.Err() == nil {
+			slog.Warn("it could not be noted that no notices go out", "error", err)
+		}
+	} else {
 		sender := &Sender{Store: k.Store, Hook: k.Hook}
 		g.Go(func() error { return sender.Run(ctx) })
 	}

@@ -55,6 +55,10 @@ func (r *Reader) OpenCount(seen domain.ProjectSet) int64 {
 	return n
 }
 
+// Channels reads how the roads fare by which notices go out; none: the active broker has
+// no receiver to tell.
+func (r *Reader) Channels(ctx context.Context) ([]store.Channel, error) { return r.Store.Channels(ctx) }
+
 // Query is what is asked of the list; zero fields do not filter.
 type Query struct {
 	Seen    domain.ProjectSet

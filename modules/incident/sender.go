@@ -23,10 +23,14 @@ const (
 	backOffTop = 5 * time.Minute
 )
 
+// ChannelWebhook is the name of the road by the web-hook.
+const ChannelWebhook = "webhook"
+
 // Sender brings notices to the hook, one at a time, the longest due first. Each is
 // claimed before it is sent and counts as told when the hook has taken it; one whose
 // sender died in between is sent again with the same id. A hook that takes nothing is
-// left alone for longer and longer. It is for one goroutine.
+// left alone for longer and longer. What is over is told only once its opening was taken.
+// How the road fares is in the rows, for the page. It is for one goroutine.
 type Sender struct {
 	Store *store.Store
 	Hook  Hook
@@ -37,7 +41,11 @@ type Sender struct {
 
 // Run sends until ctx ends, and then returns nil.
 func (s *Sender) Run(ctx context.Context) error {
+	known := false
 	for {
+		if !known {
+			known = s.Store.KeepChannel(ctx, ChannelWebhook) == nil
+		}
 		if err := s.round(ctx); err != nil && ctx.Err() == nil {
 			slog.Warn("notices could not be read or written; trying again", "error", err)
 		}
@@ -75,7 +83,7 @@ func (s *Sender) sendOne(ctx context.Context) (more bool, err error) {
 		return false, s.failed(ctx, n, now, refused)
 	}
 	s.failures = 0
-	return true, s.Store.Sent(ctx, n.ID, now)
+	return true, s.Store.Sent(ctx, ChannelWebhook, n.ID, now)
 }
 
 func (s *Sender) send(ctx context.Context, now time.Time, n store.Notice) error {
@@ -95,7 +103,7 @@ func (s *Sender) failed(ctx context.Context, n store.Notice, now time.Time, why 
 	if s.failures == 1 {
 		slog.Warn("a notice was not taken by the web-hook; trying again, less and less often", "notice", n.ID.String(), "error", why)
 	}
-	return s.Store.Failed(ctx, n.ID, cut(why.Error()), now.Add(backOff(n.Tries+1)))
+	return s.Store.Failed(ctx, ChannelWebhook, store.Failure{Notice: n.ID, At: now, Fault: cut(why.Error()), Next: now.Add(backOff(n.Tries + 1)), Rests: now.Add(backOff(s.failures))})
 }
 
 // backOff is 1, 2, 4, 8 … s and 5 min at most, for the first, second … failure.

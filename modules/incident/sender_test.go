@@ -297,7 +297,7 @@ func TestAFencedSenderSendsNothing(t *testing.T) {
 func TestAddressesThatNoReceiverHas(t *testing.T) {
 	for address, good := range map[string]bool{
 		"127.0.0.1:80": true, "10.1.2.3:8443": true, "[2001:db8::1]:443": true, "203.0.113.7:443": true,
-		"169.254.169.254:80": false, "169.254.0.1:80": false, "[::ffff:169.254.169.254]:80": false, "[fe80::1%eth0]:80": false, "0.0.0.0:80": false, "nonsense": false,
+		"169.254.169.254:80": false, "169.254.0.1:80": false, "[::ffff:169.254.169.254]:80": false, "[fe80::1%eth0]:80": false, "[fd00:ec2::254]:80": false, "100.100.100.200:80": false, "0.0.0.0:80": false, "nonsense": false,
 	} {
 		if err := allowed(address); (err == nil) != good {
 			t.Errorf("%s: %v", address, err)

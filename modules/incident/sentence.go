@@ -54,7 +54,7 @@ func Over(ctx context.Context, i domain.Incident) string {
 	if i.Open() {
 		return ""
 	}
-	return i18n.T(ctx, "incident.over."+string(i.Recovery))
+	return i18n.T(ctx, "incident.over."+string(i.Recovery), "by", i.EndedBy, "why", i.EndedWhy)
 }
 
 func count(n int) string { return strconv.Itoa(n) }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -36,8 +37,9 @@ type Webhook struct {
 }
 
 // NewWebhook posts to the address and signs with the secret. Redirects are not
-// followed, no proxy is used, and link-local addresses (169.254.0.0/16, fe80::/10),
-// where clouds keep their machines' secrets, are refused once the name is resolved.
+// followed, no proxy is used, and the addresses where clouds keep their machines' secrets
+// (169.254.0.0/16, fe80::/10, fd00:ec2::254, 100.100.100.200) are refused once the name is
+// resolved.
 func NewWebhook(address, secret string) *Webhook {
 	dialer := &net.Dialer{Timeout: hookLimit, Control: func(_, address string, _ syscall.RawConn) error { return allowed(address) }}
 	return &Webhook{url: address, secret: secret, client: &http.Client{
@@ -47,13 +49,17 @@ func NewWebhook(address, secret string) *Webhook {
 	}}
 }
 
+// metadata are the addresses beside the link-local ones at which clouds keep their
+// machines' secrets.
+var metadata = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")}
+
 // allowed refuses addresses that no receiver has.
 func allowed(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("the address %s can't be read: %w", address, err)
 	}
-	if ip := at.Addr().Unmap(); ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() {
+	if ip := at.Addr().Unmap(); ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast() || ip.IsUnspecified() || slices.Contains(metadata, ip.WithZone("")) {
 		return fmt.Errorf("%s is not an address that notices may go to", ip)
 	}
 	return nil

@@ -38,7 +38,7 @@ const (
 
 var everyAction = []domain.Action{domain.ActProjectRead, domain.ActProjectCreate, domain.ActJobRead, domain.ActJobWrite, domain.ActJobPause, domain.ActJobDelete,
 	domain.ActInstanceRead, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActInstanceRerunDone, domain.ActOrphanSettle,
-	domain.ActOrphanSucceed, domain.ActLogRead,
+	domain.ActOrphanSucceed, domain.ActIncidentClose, domain.ActLogRead,
 	domain.ActWorkerRead, domain.ActWorkerDrain, domain.ActAuditRead, domain.ActUserAdmin}
 
 // TestRolesByAction pins the whole table, asked through casbin as callers do.

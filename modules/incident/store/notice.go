@@ -158,10 +158,16 @@ func (s *Store) Untaken(ctx context.Context, most int) (int, error) {
 	return n, err
 }
 
+// first lets a notice pass only when nothing earlier about the same waits to be taken:
+// about the same incident, or, where one of the two stands for several, the same kind in
+// the project. So no end is told before its beginning.
+const first = " AND NOT EXISTS (SELECT 1 FROM notice e WHERE e.sent_at = 0 AND e.id < n.id AND" +
+	" (e.incident_id = n.incident_id OR (e.covers > 1 OR n.covers > 1) AND e.kind = n.kind AND e.project_id = n.project_id))"
+
 // Due is the notice to be sent next; false if none is due.
 func (s *Store) Due(ctx context.Context, now time.Time) (Notice, bool, error) {
 	var rows []noticeRow
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM notice WHERE sent_at = 0 AND next_at <= ? ORDER BY next_at, id LIMIT 1", domain.Millis(now))
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM notice n WHERE n.sent_at = 0 AND n.next_at <= ?"+first+" ORDER BY n.next_at, n.id LIMIT 1", domain.Millis(now))
 	if err != nil || len(rows) == 0 {
 		return Notice{}, false, err
 	}
@@ -177,16 +183,33 @@ func (s *Store) Claim(ctx context.Context, n Notice, next time.Time) (bool, erro
 	return changed == 1, err
 }
 
-// Sent notes that the receiver took it.
-func (s *Store) Sent(ctx context.Context, id domain.ID, at time.Time) error {
-	_, err := s.db.Exec(ctx, "UPDATE notice SET sent_at = ?, fault = '' WHERE id = ?", domain.Millis(at), id)
-	return err
+// Sent notes that the receiver at the end of the channel took it.
+func (s *Store) Sent(ctx context.Context, channel string, id domain.ID, at time.Time) error {
+	return s.Tx(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, "UPDATE notice SET sent_at = ?, fault = '' WHERE id = ?", domain.Millis(at), id); err != nil {
+			return err
+		}
+		return s.channelTook(ctx, channel, at)
+	})
 }
 
-// Failed notes why a try failed, and when the next one may be.
-func (s *Store) Failed(ctx context.Context, id domain.ID, fault string, next time.Time) error {
-	_, err := s.db.Exec(ctx, "UPDATE notice SET fault = ?, next_at = ? WHERE id = ? AND sent_at = 0", fault, domain.Millis(next), id)
-	return err
+// Failure is a try that failed.
+type Failure struct {
+	Notice domain.ID
+	At     time.Time
+	Fault  string
+	// Next is when this notice may be tried again, Rests until when nothing is.
+	Next, Rests time.Time
+}
+
+// Failed notes a try that failed, at its notice and at the channel.
+func (s *Store) Failed(ctx context.Context, channel string, f Failure) error {
+	return s.Tx(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, "UPDATE notice SET fault = ?, next_at = ? WHERE id = ? AND sent_at = 0", f.Fault, domain.Millis(f.Next), f.Notice); err != nil {
+			return err
+		}
+		return s.channelFailed(ctx, channel, f.At, f.Fault, f.Rests)
+	})
 }
 
 // Remind lets open incidents that were told last before a moment owe a reminder, a

@@ -1,7 +1,7 @@
 // Package store is the SQL of incidents and of the notices about them.
 //
-// It owns the tables incident, incident_case, incident_event, incident_mark and
-// notice and decides nothing. Rows are changed by primary key and only where they
+// It owns the tables incident, incident_case, incident_event, incident_mark, notice and
+// channel and decides nothing. Rows are changed by primary key and only where they
 // still stand as they were read.
 package store
 
@@ -17,7 +17,7 @@ import (
 // chunk bounds how many values one IN list names.
 const chunk = 500
 
-// Store reads and writes the five tables. Safe for concurrent use.
+// Store reads and writes the six tables. Safe for concurrent use.
 type Store struct {
 	db  *dbx.DB
 	ids func() domain.ID
@@ -64,6 +64,8 @@ type row struct {
 	Recovery   string
 	Owes       int
 	NoticedAt  int64
+	EndedBy    string
+	EndedWhy   string
 }
 
 // TableName is gorm's.
@@ -73,7 +75,7 @@ func (r row) incident() domain.Incident {
 	return domain.Incident{ID: domain.ID(r.ID), ProjectID: domain.ID(r.ProjectID), Kind: domain.IncidentKind(r.Kind), Subject: r.Subject, Name: r.Name,
 		OpenedAt: domain.FromMillis(r.OpenedAt), LastAt: domain.FromMillis(r.LastAt), Count: r.Times, Example: domain.ID(r.ExampleID),
 		Detail: words(r.Detail), Message: r.Message, ResolvedAt: domain.FromMillis(r.ResolvedAt), Recovery: domain.Recovery(r.Recovery),
-		NoticedAt: domain.FromMillis(r.NoticedAt)}
+		NoticedAt: domain.FromMillis(r.NoticedAt), EndedBy: r.EndedBy, EndedWhy: r.EndedWhy}
 }
 
 func (s *Store) read(ctx context.Context, query string, args ...any) ([]domain.Incident, error) {

@@ -1,8 +1,9 @@
-// Package web is the page of incidents and its API. Both only look.
+// Package web is the page of incidents and its API: they look, and close by hand.
 package web
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"time"
@@ -19,13 +20,19 @@ import (
 )
 
 // Handlers answers the routes of incidents. All fields must be set.
-type Handlers struct{ Reader *incident.Reader }
+type Handlers struct {
+	Reader *incident.Reader
+	Closer *incident.Closer
+}
 
 // Routes is the table. Whoever may look at instances of a project sees its incidents,
 // and those of the system.
 func (h *Handlers) Routes() []httpx.Route {
 	return []httpx.Route{
 		{Method: "GET", Path: "/incidents", Action: domain.ActInstanceRead, Handler: h.page},
+		{Method: "POST", Path: "/incidents/:id/close", Action: domain.ActIncidentClose, Creating: true, Handler: h.closeForm},
+		{Method: "POST", Path: "/api/v1/incidents/:id/close", Action: domain.ActIncidentClose, Handler: h.apiClose,
+			Doc: httpx.Doc{Summary: "Close an incident by hand; what is still wrong is opened anew", Body: closeCall{}, Answer: apiIncident{}}},
 		{Method: "GET", Path: "/api/v1/incidents", Action: domain.ActInstanceRead, Handler: h.api,
 			Doc: httpx.Doc{Summary: "Incidents, the open ones first", Answer: apiIncidents{}, Query: []httpx.Param{
 				{Name: "kind", Text: "only of this kind"}, {Name: "project", Text: "only of this project"},
@@ -90,6 +97,12 @@ func (h *Handlers) page(c echo.Context) error {
 		p.Error = text
 		return httpx.Render(c, status, incidents.List(p))
 	}
+	if err := h.channels(ctx, &p); err != nil {
+		return err
+	}
+	if p.Filter.ID != "" && len(found) == 1 {
+		p.Close, p.Key = closable(ctx, found[0]), rand.Text()
+	}
 	p.Pager = pager(c, next)
 	for _, i := range found {
 		p.Rows = append(p.Rows, row(ctx, i, names))
@@ -142,6 +155,8 @@ func pager(c echo.Context, next string) ui.Pager {
 type apiIncidents struct {
 	Incidents []apiIncident `json:"incidents"`
 	Cursor    string        `json:"cursor"` // "" at the end
+	// Channels are the roads by which notices go out; none: nobody is told.
+	Channels []apiChannel `json:"channels"`
 }
 
 // apiIncident is one thing that is or was wrong.
@@ -158,12 +173,15 @@ type apiIncident struct {
 	Message    string              `json:"message"`    // what was said of it last
 	ResolvedAt *time.Time          `json:"resolvedAt"` // null: open
 	Recovery   domain.Recovery     `json:"recovery"`   // why it is over; "" = open
-	NoticedAt  *time.Time          `json:"noticedAt"`  // when a notice was last written; null: none was
+	EndedBy    string              `json:"endedBy"`    // who closed it by hand; "" = nobody
+	EndedWhy   string              `json:"endedWhy"`
+	NoticedAt  *time.Time          `json:"noticedAt"` // when a notice was last written; null: none was
 }
 
 func shape(ctx context.Context, i domain.Incident, names map[domain.ID]string) apiIncident {
 	out := apiIncident{ID: i.ID, Kind: i.Kind, Subject: incident.Subject(ctx, i), Project: names[i.ProjectID], Open: i.Open(), OpenedAt: i.OpenedAt, LastAt: i.LastAt,
-		Count: i.Count, Example: i.Example, Message: incident.Said(ctx, i), Recovery: i.Recovery}
+		Count: i.Count, Example: i.Example, Message: incident.Said(ctx, i), Recovery: i.Recovery,
+		EndedBy: i.EndedBy, EndedWhy: i.EndedWhy}
 	if !i.Open() {
 		out.ResolvedAt = &i.ResolvedAt
 	}
@@ -183,7 +201,11 @@ func (h *Handlers) api(c echo.Context) error {
 		return err
 	}
 	ctx := i18n.With(c.Request().Context(), i18n.English)
-	out := apiIncidents{Incidents: make([]apiIncident, len(found)), Cursor: next}
+	channels, err := h.Reader.Channels(ctx)
+	if err != nil {
+		return err
+	}
+	out := apiIncidents{Incidents: make([]apiIncident, len(found)), Cursor: next, Channels: channelsOf(channels)}
 	for n, i := range found {
 		out.Incidents[n] = shape(ctx, i, names)
 	}

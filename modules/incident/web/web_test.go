@@ -35,13 +35,19 @@ func (p projects) Names(ctx context.Context) (map[domain.ID]string, error) {
 	return out, err
 }
 
+type audit struct{ a *access.Access }
+
+func (a audit) Changed(ctx context.Context, project domain.ID, action, object, before, after string) error {
+	return a.a.Record(ctx, access.Entry{ProjectID: project, Action: action, Object: object, Before: before, After: after, Allowed: true})
+}
+
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		w := &world{}
 		w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
 			w.store = store.New(e.DB, e.IDs.Next)
 			w.read = &incident.Reader{Store: w.store, Projects: projects{e.Access}}
-			return (&web.Handlers{Reader: w.read}).Routes()
+			return (&web.Handlers{Reader: w.read, Closer: &incident.Closer{Store: w.store, Audit: audit{e.Access}}}).Routes()
 		})
 		fn(t, w)
 	})
