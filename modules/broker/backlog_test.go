@@ -252,3 +252,30 @@ func TestWhatTakesNoThreadLeavesRoomForLaneHigh(t *testing.T) {
 		}
 	})
 }
+
+// What is taken back is assigned again before what became ready later, however much of that was looked at meanwhile.
+func TestWhatWasTakenBackGoesBeforeWhatIsYounger(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 2)
+		job := w.job(domain.JobSpec{})
+		var ids []domain.ID
+		for range 3000 {
+			ids = append(ids, w.ready(job))
+		}
+		w.settle()
+		const room = 2 + minPrefetch
+		sent := map[domain.ID]domain.ID{}
+		for _, id := range ids[:room] {
+			w.want(id, "running/dispatched")
+			sent[id] = w.ins[id].AttemptID
+		}
+		w.do(w.b.takeBackUnclaimed)
+		w.settle()
+		for _, id := range ids[:room] {
+			if w.want(id, "running/dispatched"); w.ins[id].AttemptID == sent[id] {
+				t.Errorf("instance %s was not taken back", id)
+			}
+		}
+		w.want(ids[room], "running/queued")
+	})
+}
