@@ -42,6 +42,13 @@ func (Times) Check(s domain.Schedule, zone *time.Location, from time.Time, n int
 	return s.Dialect, next, nil
 }
 
+// Coming shows the first n fires of a definition strictly after an instant, by a version of its
+// calendar (nil: it has none). An interval counts from that instant.
+func (Times) Coming(spec domain.JobSpec, calendar *domain.Calendar, from time.Time, n int) ([]domain.Coming, error) {
+	span := plan.Span{Timing: plan.Timing{Schedule: spec.Schedule, Zone: spec.Timezone, Rule: spec.BizDate, Gate: plan.GateOf(spec, calendar), Anchor: from}, Calendar: calendar}
+	return span.Coming(from, n)
+}
+
 // Zone gives the IANA zone of that name, from the embedded data only.
 func (Times) Zone(name string) (*time.Location, error) { return zone.Load(name) }
 

@@ -1,8 +1,8 @@
 package template
 
 import (
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -33,14 +33,13 @@ type part struct {
 type expr struct {
 	name   string
 	param  string // for params
-	shift  int    // for biz_date
-	unit   byte   // d, w, m or y
+	steps  []step // for biz_date
 	format string // "" is the canonical form
 }
 
 // key is equal for expressions that give the same value.
 func (e expr) key() string {
-	return e.name + "\x00" + e.param + "\x00" + strconv.Itoa(e.shift) + string(rune(e.unit)) + "\x00" + e.format
+	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", e.name, e.param, e.steps, e.format)
 }
 
 // parse takes a text apart. Faults carry the offset of their braces.
@@ -90,7 +89,7 @@ func parse(text string) ([]part, []Issue) {
 }
 
 var (
-	exprShape  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.]*)\s*(?:([+-])\s*([0-9]+)\s*([A-Za-z]*))?\s*(?:\|\s*(.*))?$`)
+	exprShape  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.]*)\s*([+-]\s*[0-9]+\s*[A-Za-z]*)?\s*(?:\|\s*(.*))?$`)
 	paramShape = regexp.MustCompile(`^params\.([A-Za-z_][A-Za-z0-9_]*)$`)
 )
 
@@ -102,7 +101,7 @@ func parseExpr(inner string) (*expr, *Issue) {
 	if m == nil {
 		return nil, &Issue{ID: IDUnknown, Hint: HintLiteral, Args: args, Word: text, Near: names()}
 	}
-	e := &expr{name: m[1], format: strings.TrimSpace(m[5])}
+	e := &expr{name: m[1]}
 	if p := paramShape.FindStringSubmatch(m[1]); p != nil {
 		e.name, e.param = nameParams, p[1]
 	} else if strings.HasPrefix(m[1], "upstream.") {
@@ -115,17 +114,21 @@ func parseExpr(inner string) (*expr, *Issue) {
 		return nil, &Issue{ID: IDNotDate, Args: args}
 	}
 	if m[2] != "" {
-		n, err := strconv.Atoi(m[3])
-		if err != nil || n > 10000 || len(m[4]) != 1 || !strings.Contains("dwmy", m[4]) {
+		s, ok := parseShift(m[2])
+		if !ok {
 			return nil, &Issue{ID: IDShift, Hint: HintShift, Args: args}
 		}
-		if m[2] == "-" {
-			n = -n
-		}
-		e.shift, e.unit = n, m[4][0]
+		e.steps = append(e.steps, s)
 	}
-	if piped && !goodFormat(e.format, e.name == nameExpected) {
-		return nil, &Issue{ID: IDFormat, Hint: HintFormat, Args: args}
+	switch {
+	case piped && e.name == nameBizDate:
+		if fault := e.parsePipe(strings.Split(m[3], "|"), args); fault != nil {
+			return nil, fault
+		}
+	case piped:
+		if e.format = strings.TrimSpace(m[3]); !goodFormat(e.format, true) {
+			return nil, &Issue{ID: IDFormat, Hint: HintFormat, Args: args}
+		}
 	}
 	return e, nil
 }

@@ -20,6 +20,9 @@ type Vars struct {
 	BizDate  domain.BizDate
 	Expected time.Time      // the instant at which the fire was due
 	Zone     *time.Location // the job's zone, for Expected; nil is UTC
+	// Workdays gives the job's calendar where working days are counted; nil, or a nil calendar:
+	// Monday to Friday are worked.
+	Workdays func() (*domain.Calendar, error)
 	TraceID  string
 	Attempt  int // the ordinal within the run, from 1
 	// Params override the job's by name and add to them. They are text: braces in them mean
@@ -181,28 +184,6 @@ func (v values) of(e *expr) (string, error) {
 		return "", fmt.Errorf("{{params.%s}}: this run has no such parameter", e.param)
 	}
 	return text, nil
-}
-
-func (v values) bizDate(e *expr) (string, error) {
-	d := v.BizDate
-	if d.IsZero() {
-		return "", fmt.Errorf("{{biz_date}}: this run has none")
-	}
-	switch e.unit {
-	case 'd':
-		d = d.AddDays(e.shift)
-	case 'w':
-		d = d.AddDays(7 * e.shift)
-	case 'm':
-		d = d.AddMonths(e.shift)
-	case 'y':
-		d = d.AddMonths(12 * e.shift)
-	}
-	if e.format == "" {
-		return d.String(), nil
-	}
-	year, month, day := d.Date()
-	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(layout(e.format, false)), nil
 }
 
 // layout turns a format that goodFormat took into Go's.

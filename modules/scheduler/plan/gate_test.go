@@ -348,3 +348,43 @@ func TestCarriedReadsBack(t *testing.T) {
 		}
 	}
 }
+
+func TestComingTellsWhatWasPassedOver(t *testing.T) {
+	c := calendarOf(t, 1, "2025-10-01..2025-10-08", "+2025-10-11")
+	c.Days[date(t, "2025-10-01")] = domain.CalendarDay{Label: "国庆节"}
+	show := func(expr string, otherwise domain.GateElse, rule domain.BizDateRule) (out []string) {
+		s := Span{Timing: gated(cronOf(expr, "Asia/Shanghai", rule), c, domain.GateWorkday, otherwise), Calendar: c}
+		coming, err := s.Coming(at(t, "2025-09-29T16:00:00Z"), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range coming {
+			text := fmt.Sprintf("%s of %s", f.At.Format("Mon 01-02 15:04"), f.BizDate)
+			if !f.From.IsZero() {
+				text += " from " + f.From.String()
+			}
+			for _, p := range f.Passed {
+				text += fmt.Sprintf(" | %s %s>%s", p.Day, p.Label, p.To)
+			}
+			out = append(out, text)
+		}
+		return out
+	}
+	for _, one := range []struct {
+		expr      string
+		otherwise domain.GateElse
+		rule      domain.BizDateRule
+		want      []string
+	}{
+		{"0 8 * * *", domain.ElseSkip, domain.BizDatePrevWorkday, []string{"Tue 09-30 08:00 of 2025-09-29",
+			"Thu 10-09 08:00 of 2025-09-30 | 2025-10-01 国庆节> | 2025-10-02 > | 2025-10-03 > | 2025-10-04 > | 2025-10-05 > | 2025-10-06 > | 2025-10-07 > | 2025-10-08 >", "Fri 10-10 08:00 of 2025-10-09"}},
+		{"0 8 1 * *", domain.ElseNext, domain.BizDatePrevMonthEnd, []string{"Thu 10-09 08:00 of 2025-09-30 from 2025-10-01 | 2025-10-01 国庆节>2025-10-09",
+			"Mon 11-03 08:00 of 2025-10-31 from 2025-11-01 | 2025-11-01 >2025-11-03", "Mon 12-01 08:00 of 2025-11-30"}},
+		{"0 8 1 * *", domain.ElsePrevious, domain.BizDateT, []string{"Tue 09-30 08:00 of 2025-09-30 from 2025-10-01",
+			"Fri 10-31 08:00 of 2025-10-31 from 2025-11-01 | 2025-10-01 国庆节>2025-09-30", "Mon 12-01 08:00 of 2025-12-01 | 2025-11-01 >2025-10-31"}},
+	} {
+		if got := show(one.expr, one.otherwise, one.rule); !slices.Equal(got, one.want) {
+			t.Errorf("%s else %s\ngot  %s\nwant %s", one.expr, one.otherwise, strings.Join(got, "\n     "), strings.Join(one.want, "\n     "))
+		}
+	}
+}
