@@ -138,7 +138,7 @@ func (t *taker) group(ctx context.Context, batch []plan.Due) []look {
 		return later(batch, now.Add(awayPause))
 	}
 	t.marks.add(func(s *Status) { s.Failures++ })
-	if _, down := t.store.Now(ctx); down != nil || t.clock.fault() != "" {
+	if t.away(ctx, err) {
 		slog.Warn("due fires wait", "triggers", len(batch), "error", err)
 		return later(batch, now.Add(awayPause))
 	}
@@ -151,6 +151,16 @@ func (t *taker) group(ctx context.Context, batch []plan.Due) []look {
 		out = append(out, t.group(ctx, []plan.Due{d})...)
 	}
 	return out
+}
+
+// away reports whether a taking that failed did so for all triggers alike: the database
+// does not answer, answers and takes no writes, or this node's clock is off. Then none of
+// them is at fault, and all are looked at again soon.
+func (t *taker) away(ctx context.Context, err error) bool {
+	if _, down := t.store.Now(ctx); down != nil || t.clock.fault() != "" {
+		return true
+	}
+	return domain.Is(err, domain.Unavailable) && t.store.Refused() != nil
 }
 
 // guard is the transaction in which fires are taken, once.

@@ -34,6 +34,10 @@ func (s *Store) AfterCommit(ctx context.Context, f func()) { s.db.AfterCommit(ct
 // Now is the database's clock.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.db.Now(ctx) }
 
+// Refused is why the database, though it answers, would not take some write of the last
+// few seconds; nil: it takes them.
+func (s *Store) Refused() error { return s.db.Refused() }
+
 func ints(ids []domain.ID) []int64 {
 	out := make([]int64, len(ids))
 	for i, id := range ids {
