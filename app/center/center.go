@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/axsched/ax/config"
+	"github.com/axsched/ax/modules/backfill"
 	"github.com/axsched/ax/modules/broker"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/fleet"
@@ -122,6 +123,7 @@ type life struct {
 	versions job.Versions
 	broker   *broker.Broker   // nil without the role
 	keeper   *incident.Keeper // nil without the role broker
+	pump     *backfill.Pump   // nil without the role broker
 	sched    *scheduler.Scheduler
 	fleet    *fleet.Watch
 	pools    []rolePool
@@ -274,6 +276,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
 		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
 	l.keeper = l.newKeeper(c, newRedisWatch(o.Config, found, l.fit, l.clock))
+	l.pump = backfill.NewPump(c.backfills)
 	office := l.lease.Office(lease.Broker)
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
@@ -283,6 +286,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 			term, ctx := errgroup.WithContext(ctx)
 			term.Go(func() error { return l.broker.Term(ctx, epoch) })
 			term.Go(func() error { return l.keeper.Term(ctx) })
+			term.Go(func() error { return l.pump.Term(ctx) })
 			term.Go(func() error { return each(ctx, sweepEach, "dependency sweep", c.graph.Sweep) })
 			return term.Wait()
 		})
@@ -341,6 +345,7 @@ func (l *life) heard(changes []domain.Change) {
 	if l.broker != nil {
 		l.broker.Changed(changes)
 		l.keeper.Changed(changes)
+		l.pump.Changed(changes)
 	}
 	for _, c := range changes {
 		switch in := c.Instance; {

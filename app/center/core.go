@@ -7,6 +7,7 @@ import (
 	"github.com/axsched/ax/modules/access"
 	"github.com/axsched/ax/modules/access/policy"
 	accessstore "github.com/axsched/ax/modules/access/store"
+	"github.com/axsched/ax/modules/backfill"
 	"github.com/axsched/ax/modules/board"
 	boardstore "github.com/axsched/ax/modules/board/store"
 	"github.com/axsched/ax/modules/dag"
@@ -44,6 +45,7 @@ type core struct {
 	workers   *fleetstore.Store
 	board     *boardstore.Store
 	incidents *incident.Reader
+	backfills *backfill.Backfills
 }
 
 func (l *life) newCore(db *dbx.DB) *core {
@@ -60,6 +62,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: l.clock.now})
 	c.lifecycle.Deps = c.graph
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}
+	c.backfills = l.newBackfills(c)
 	return c
 }
 

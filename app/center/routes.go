@@ -6,6 +6,7 @@ import (
 	"time"
 
 	accessweb "github.com/axsched/ax/modules/access/web"
+	backfillweb "github.com/axsched/ax/modules/backfill/web"
 	"github.com/axsched/ax/modules/board"
 	boardweb "github.com/axsched/ax/modules/board/web"
 	"github.com/axsched/ax/modules/dag"
@@ -42,6 +43,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Now: c.now},
 		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
+		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)

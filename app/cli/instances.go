@@ -160,11 +160,33 @@ func (p *process) kill() *cobra.Command {
 }
 
 func (p *process) rerun() *cobra.Command {
-	var reason string
-	cmd := p.one("rerun", "open a new run of an instance that has ended", func(ctx context.Context, c *client.Client, id string) error {
-		return p.act(ctx, c, id, "rerun", reason)
+	var b backfilling
+	var onlyFailed bool
+	cmd := p.one("rerun", "open a new run of an instance that has ended, or with --dag rerun a business date from a job on", func(ctx context.Context, c *client.Client, id string) error {
+		return p.act(ctx, c, id, "rerun", b.reason)
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "kept in the history")
+	single := cmd.RunE
+	cmd.Use = "rerun ID | rerun --dag JOB DATE"
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if b.dag {
+			return cobra.ExactArgs(2)(cmd, args)
+		}
+		return cobra.ExactArgs(1)(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case b.dag:
+			return p.do(func(ctx context.Context, args []string) error {
+				return p.rerunDate(ctx, b, args[0], args[1], onlyFailed)
+			})(cmd, args)
+		case onlyFailed || b.yes:
+			return usage("--only-failed and --yes go with --dag")
+		}
+		return single(cmd, args)
+	}
+	cmd.Flags().BoolVar(&b.dag, "dag", false, "all jobs that depend on JOB, and itself, on the business date DATE; takes an admin unless --only-failed")
+	cmd.Flags().BoolVar(&onlyFailed, "only-failed", false, "with --dag: only what ended without success")
+	b.common(cmd)
 	return cmd
 }
 

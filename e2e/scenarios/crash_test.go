@@ -58,6 +58,8 @@ func crashRows() []crashRow {
 		{point: "take.inserted", on: centerA, action: "freeze", once: true},
 		{point: "take.committed", on: centerA},
 		{point: "commit.heard", on: centerA},
+		{point: "backfill.made", on: centerA, provoke: pastDates},
+		{point: "backfill.committed", on: centerA, provoke: pastDates},
 		{point: "release.written", on: centerA},
 		{point: "release.written", on: centerA, action: "freeze", once: true},
 		{point: "release.committed", on: centerA},

@@ -106,7 +106,7 @@ func failures(c domain.Change) int64 {
 	return 0
 }
 
-// started reports the start of the first try: noted as such, or, when the start and
+// started reports the start of the first try of what was due by its time: noted as such, or, when the start and
 // the end came in one batch, seen at its end. What was taken back before its start
 // does not make it a later try.
 func started(c domain.Change) bool {
@@ -115,7 +115,7 @@ func started(c domain.Change) bool {
 	if c.Move == domain.MoveRetry {
 		tries-- // the one that this move asks for
 	}
-	if in.RunNo != 1 || tries > 0 || in.LostCount > 0 || in.StartedAt.IsZero() {
+	if in.RunNo != 1 || in.Trigger == domain.TriggerBackfill || tries > 0 || in.LostCount > 0 || in.StartedAt.IsZero() {
 		return false
 	}
 	return c.Move == domain.MoveStart || c.From.Label == domain.Dispatched && (in.State.Terminal() || in.State == domain.Retrying)

@@ -83,9 +83,9 @@ type Instance struct {
 
 // Delay is start − max(expected time, dependencies met) of a first start; false where
 // there was none, or it was made due otherwise: a rerun by a person, a retry by a
-// back-off.
+// back-off, a date of the past by a backfill.
 func (in Instance) Delay() (time.Duration, bool) {
-	if in.StartedAt.IsZero() || in.RunNo > 1 || in.RetriesUsed > 0 || in.LostCount > 0 {
+	if in.StartedAt.IsZero() || in.RunNo > 1 || in.Trigger == TriggerBackfill || in.RetriesUsed > 0 || in.LostCount > 0 {
 		return 0, false
 	}
 	due := in.Expected

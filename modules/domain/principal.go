@@ -23,6 +23,8 @@ const (
 	ActInstanceKill      Action = "instance.kill"          //
 	ActInstanceRerun     Action = "instance.rerun"         // of what failed or was cancelled
 	ActInstanceRerunDone Action = "instance.rerun_success" // of what succeeded
+	ActBackfillStart     Action = "backfill.start"         // of what has not succeeded
+	ActBackfillControl   Action = "backfill.control"       // pause, resume, stop
 	ActOrphanSettle      Action = "orphan.settle"          // as failed, or to run again
 	ActOrphanSucceed     Action = "orphan.settle_success"  // as success
 	ActIncidentClose     Action = "incident.close"         // by hand; of the system: everywhere

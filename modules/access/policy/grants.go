@@ -15,10 +15,10 @@ var looking = []domain.Action{domain.ActProjectRead, domain.ActJobRead, domain.A
 
 // operating is the daily work with what exists. Re-executing what succeeded and marking
 // an orphan as success are not in it: until approvals exist only an admin may.
-var operating = []domain.Action{domain.ActJobPause, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActOrphanSettle, domain.ActWorkerDrain,
+var operating = []domain.Action{domain.ActJobPause, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActBackfillControl, domain.ActOrphanSettle, domain.ActWorkerDrain,
 	domain.ActIncidentClose}
 
-var editing = []domain.Action{domain.ActJobWrite, domain.ActJobDelete, domain.ActProjectCreate}
+var editing = []domain.Action{domain.ActJobWrite, domain.ActJobDelete, domain.ActProjectCreate, domain.ActBackfillStart}
 
 var administering = []domain.Action{domain.ActInstanceRerunDone, domain.ActOrphanSucceed, domain.ActAuditRead, domain.ActUserAdmin}
 

@@ -14,6 +14,8 @@ func Points() []Point {
 		{"take.inserted", "inside the transaction of taking: instances are inserted, triggers not moved on"},
 		{"take.committed", "fires are committed and heard of, the timers of the next ones are not set"},
 		{"commit.heard", "a change of instances is committed, nobody in this process has heard of it"},
+		{"backfill.made", "inside the transaction of a backfill: runs are opened, its items do not say so"},
+		{"backfill.committed", "runs of a backfill are opened, the pump has not looked on"},
 		{"release.written", "inside the transaction that meets dependencies: rows are flipped, instances not released"},
 		{"release.committed", "one part of what waited for a date is released, the next is not"},
 		{"cancel.written", "inside the transaction of a cancel wave: instances are cancelled, their dependency rows still wait"},

@@ -1,0 +1,508 @@
+package center
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/axsched/ax/modules/backfill"
+	"github.com/axsched/ax/modules/backfill/plan"
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/job"
+	"github.com/axsched/ax/modules/kit/dbtest"
+)
+
+// past is a bench with the pump of backfills, which a test turns by hand.
+type past struct {
+	*bench
+	pump *backfill.Pump
+}
+
+func eachPast(t *testing.T, fn func(t *testing.T, p *past)) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		b := newBench(t, url)
+		fn(t, &past{b, backfill.NewPump(b.backfills)})
+	})
+}
+
+// files saves job files.
+func (p *past) files(texts ...string) {
+	p.t.Helper()
+	var files []job.File
+	for i, text := range texts {
+		files = append(files, job.File{Name: fmt.Sprintf("%d.yaml", i), Text: "version: v1\njob:\n" + text})
+	}
+	_, problems, err := p.jobs.Apply(p.ctx, files, false, func(context.Context, domain.ID) error { return nil })
+	p.must(err)
+	if len(problems.Errors()) > 0 {
+		p.t.Fatal(problems)
+	}
+}
+
+func (p *past) job(name string) domain.Job {
+	p.t.Helper()
+	j, err := p.jobs.Find(p.ctx, name)
+	p.must(err)
+	return j
+}
+
+func (p *past) ask(name, from, to string, edit ...func(*plan.Request)) plan.Request {
+	p.t.Helper()
+	first, err := domain.ParseBizDate(from)
+	p.must(err)
+	last, err := domain.ParseBizDate(to)
+	p.must(err)
+	r := plan.Request{Job: p.job(name).ID, From: first, To: last, Seen: domain.ProjectSet{All: true}}
+	for _, e := range edit {
+		e(&r)
+	}
+	return r
+}
+
+func (p *past) preview(r plan.Request) plan.Plan {
+	p.t.Helper()
+	got, err := p.backfills.Preview(p.ctx, r)
+	p.must(err)
+	return got
+}
+
+func (p *past) start(r plan.Request) plan.Backfill {
+	p.t.Helper()
+	got, err := p.backfills.Start(p.ctx, r, p.preview(r).Hash, func(plan.Plan) error { return nil })
+	p.must(err)
+	return got
+}
+
+// turn lets the pump look once, and the dependencies after it.
+func (p *past) turn() {
+	p.t.Helper()
+	p.must(p.pump.Round(p.ctx))
+	p.sweep()
+}
+
+func (p *past) backfill(id domain.ID) plan.Backfill {
+	p.t.Helper()
+	b, err := p.backfills.Store.Get(p.ctx, id)
+	p.must(err)
+	return b
+}
+
+func (p *past) items(id domain.ID) []plan.Item {
+	p.t.Helper()
+	all, err := p.backfills.Store.Items(p.ctx, id, "", 0, 0)
+	p.must(err)
+	return all
+}
+
+// ready are the instances of items that run and are ready for a target.
+func (p *past) ready(id domain.ID) []domain.Instance {
+	p.t.Helper()
+	var out []domain.Instance
+	for _, it := range p.items(id) {
+		if it.State == plan.ItemRunning {
+			if in := p.get(it.Instance); in.Label == domain.Queued {
+				out = append(out, in)
+			}
+		}
+	}
+	return out
+}
+
+// run works a backfill off, ending each instance as the test says (nil: success); it
+// returns "job date" of each in the order in which they ran.
+func (p *past) run(id domain.ID, outcome func(domain.Instance) domain.Outcome) []string {
+	p.t.Helper()
+	var ran []string
+	for range 10_000 {
+		p.turn()
+		ins := p.ready(id)
+		if len(ins) == 0 { // what the sweep ended is seen by the next look
+			p.turn()
+			if ins = p.ready(id); len(ins) == 0 {
+				return ran
+			}
+		}
+		for _, in := range ins {
+			with := domain.OutcomeSuccess
+			if outcome != nil {
+				with = outcome(in)
+			}
+			ran = append(ran, in.JobName+" "+in.BizDate.String())
+			p.end(in.ID, with)
+		}
+	}
+	p.t.Fatal("it never ends")
+	return nil
+}
+
+func (p *past) counts(id domain.ID, want plan.Counts, state plan.State) {
+	p.t.Helper()
+	b := p.backfill(id)
+	if b.Counts != want || b.State != state {
+		p.t.Fatalf("it is %s %+v (%s %s), want %s %+v", b.State, b.Counts, b.Pause, b.PauseBy, state, want)
+	}
+	var got plan.Counts
+	for _, it := range p.items(id) {
+		got.Add(it.State)
+	}
+	if got != want {
+		p.t.Fatalf("the items stand %+v, the backfill says %+v", got, want)
+	}
+}
+
+const (
+	daily  = "  name: daily\n  cron: \"0 2 * * *\"\n  exec: {type: noop}\n"
+	hourly = "  name: hourly\n  cron: \"0 * * * *\"\n  exec: {type: noop}\n"
+)
+
+func all(r *plan.Request)        { r.Wanted = plan.All }
+func failed(r *plan.Request)     { r.Wanted = plan.Failed }
+func downstream(r *plan.Request) { r.Reach = plan.Downstream }
+func goesOn(r *plan.Request)     { r.GoesOn = true }
+func degree(n int) func(*plan.Request) {
+	return func(r *plan.Request) { r.Degree = n }
+}
+
+// G-E1: both ends count. J-E3: one after the other, in order.
+func TestBackfillOfARange(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily)
+		v := p.preview(p.ask("daily", "2026-03-01", "2026-03-03"))
+		if v.Make != 3 || v.Works() != 3 || v.Dates != 3 || v.Items[0].Why != plan.Present || v.Items[0].Expected.IsZero() {
+			t.Fatalf("%+v", v)
+		}
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-07"))
+		for n := range 7 {
+			p.turn()
+			ins := p.ready(b.ID)
+			if len(ins) != 1 || ins[0].BizDate.String() != fmt.Sprintf("2026-03-0%d", n+1) || ins[0].Trigger != domain.TriggerBackfill {
+				t.Fatalf("at turn %d there are %v", n, ins)
+			}
+			p.turn()
+			p.counts(b.ID, plan.Counts{Waiting: 6 - n, Running: 1, Success: n}, plan.Running)
+			p.end(ins[0].ID, domain.OutcomeSuccess)
+		}
+		p.turn()
+		p.counts(b.ID, plan.Counts{Success: 7}, plan.Done)
+		// The fire key is that of the schedule: a second backfill finds nothing to do.
+		if again := p.preview(p.ask("daily", "2026-03-01", "2026-03-07")); again.Works() != 0 || again.Leave != 7 || again.Items[0].Why != plan.Succeeded {
+			t.Errorf("%+v", again)
+		}
+		_, err := p.backfills.Start(p.ctx, p.ask("daily", "2026-03-01", "2026-03-07"), p.preview(p.ask("daily", "2026-03-01", "2026-03-07")).Hash, func(plan.Plan) error { return nil })
+		if !domain.Is(err, domain.Invalid) {
+			t.Errorf("nothing to do was started: %v", err)
+		}
+	})
+}
+
+// J-E1: the last hour too. J-E4: 60 dates, degree 8, 60 distinct dates.
+func TestBackfillMissesNothing(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily, hourly)
+		v := p.preview(p.ask("hourly", "2026-05-01", "2026-05-01"))
+		if v.Make != 24 || v.Dates != 1 {
+			t.Fatalf("%+v", v)
+		}
+		var four []time.Time
+		for _, it := range v.Items[:4] {
+			four = append(four, it.Expected)
+		}
+		v = p.preview(p.ask("hourly", "2026-05-01", "2026-05-01", func(r *plan.Request) { r.Fires = four }))
+		if v.Make != 4 || v.Items[3].Expected.Hour()-v.Items[0].Expected.Hour() != 3 {
+			t.Fatalf("%+v", v)
+		}
+		b := p.start(p.ask("daily", "2026-01-01", "2026-03-01", degree(8)))
+		p.turn()
+		if n := len(p.ready(b.ID)); n != 8 {
+			t.Errorf("%d are under way, the degree is 8", n)
+		}
+		ran := p.run(b.ID, nil)
+		p.counts(b.ID, plan.Counts{Success: 60}, plan.Done)
+		if !slices.IsSorted(ran) || len(slices.Compact(ran)) != 60 {
+			t.Errorf("%d ran: %v", len(ran), ran)
+		}
+	})
+}
+
+// G-E3 and J-E8: what succeeded is left alone, a rerun of one date is that date alone.
+func TestOnlyWhatIsMissing(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily)
+		b := p.start(p.ask("daily", "2026-03-02", "2026-03-02"))
+		p.run(b.ID, nil)
+		v := p.preview(p.ask("daily", "2026-03-01", "2026-03-03"))
+		if v.Make != 2 || v.Leave != 1 || v.Items[1].Act != plan.Leave {
+			t.Fatalf("%+v", v.Items)
+		}
+		b = p.start(p.ask("daily", "2026-03-01", "2026-03-03"))
+		if ran := p.run(b.ID, nil); !slices.Equal(ran, []string{"daily 2026-03-01", "daily 2026-03-03"}) {
+			t.Fatal(ran)
+		}
+		p.counts(b.ID, plan.Counts{Success: 2, Left: 1}, plan.Done)
+		again := p.start(p.ask("daily", "2026-03-03", "2026-03-03", all))
+		if ran := p.run(again.ID, nil); !slices.Equal(ran, []string{"daily 2026-03-03"}) {
+			t.Fatal(ran)
+		}
+		in := p.get(p.items(again.ID)[0].Instance)
+		if in.RunNo != 2 || in.Trigger != domain.TriggerBackfill {
+			t.Errorf("the rerun of a success is %+v", in)
+		}
+	})
+}
+
+// J-E10: of a date's jobs only what failed runs again, and what was cancelled because of it.
+// G-D14: it is listed.
+func TestRerunOfWhatFailed(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.apply([]string{"root"}, []string{"good", "root"}, []string{"bad", "root"}, []string{"end", "good", "bad"})
+		day := "2026-03-08"
+		b := p.start(p.ask("root", day, day, downstream, goesOn))
+		v := p.items(b.ID)
+		if len(v) != 4 || v[0].JobName != "root" || v[3].JobName != "end" || v[0].Step != 1 || v[3].Step != 1 {
+			t.Fatalf("%+v", v)
+		}
+		ran := p.run(b.ID, func(in domain.Instance) domain.Outcome {
+			if in.JobName == "bad" {
+				return domain.OutcomeError
+			}
+			return domain.OutcomeSuccess
+		})
+		if len(ran) != 3 {
+			t.Fatal(ran)
+		}
+		p.counts(b.ID, plan.Counts{Success: 2, Failed: 2}, plan.Done)
+		one := p.preview(p.ask("bad", day, day))
+		if one.Again != 1 || len(one.Effects) != 1 || one.Effects[0].Kind != plan.BringsBack || one.Effects[0].JobName != "end" {
+			t.Errorf("the rerun of the cause alone: %+v", one)
+		}
+		again := p.preview(p.ask("root", day, day, downstream, failed))
+		if again.Again != 2 || again.Leave != 2 || again.Make != 0 || len(again.Effects) != 0 {
+			t.Fatalf("%+v", again)
+		}
+		b = p.start(p.ask("root", day, day, downstream, failed))
+		if ran := p.run(b.ID, nil); !slices.Equal(ran, []string{"bad " + day, "end " + day}) {
+			t.Fatal(ran)
+		}
+		p.counts(b.ID, plan.Counts{Success: 2, Left: 2}, plan.Done)
+	})
+}
+
+// J-E14: a rerun over three levels runs what the preview shows, in order, each once.
+func TestForcedRerunOfADate(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.apply([]string{"a"}, []string{"b", "a"}, []string{"c", "b"}, []string{"beside", "b"})
+		day := "2026-03-08"
+		p.run(p.start(p.ask("a", day, day, downstream)).ID, nil)
+		if v := p.preview(p.ask("b", day, day, all)); v.Forced != 1 || len(v.Effects) != 2 || v.Effects[0].Kind != plan.MakesStale {
+			t.Errorf("what gets stale: %+v", v.Effects)
+		}
+		r := p.ask("a", day, day, downstream, all)
+		v := p.preview(r)
+		if v.Again != 4 || v.Forced != 4 || r.Action() != domain.ActInstanceRerunDone {
+			t.Fatalf("%+v", v)
+		}
+		b := p.start(r)
+		ran := p.run(b.ID, nil)
+		if len(ran) != v.Works() || ran[0] != "a "+day || ran[1] != "b "+day {
+			t.Fatal(ran)
+		}
+		for _, it := range p.items(b.ID) {
+			if in := p.get(it.Instance); in.RunNo != 2 || in.State != domain.Success {
+				t.Errorf("%s stands in run %d as %s", it.JobName, in.RunNo, in.Status)
+			}
+		}
+	})
+}
+
+// What was previewed is what runs: a list that has changed since is refused, with what it is now.
+func TestAStartIsOfThePreview(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily)
+		r := p.ask("daily", "2026-03-01", "2026-03-03")
+		hash := p.preview(r).Hash
+		p.run(p.start(p.ask("daily", "2026-03-02", "2026-03-02")).ID, nil)
+		_, err := p.backfills.Start(p.ctx, r, hash, func(plan.Plan) error { return nil })
+		var changed *backfill.Changed
+		if !errors.As(err, &changed) || !domain.Is(err, domain.Conflict) || changed.Plan.Works() != 2 {
+			t.Fatalf("%v", err)
+		}
+		denied := errors.New("no")
+		if _, err := p.backfills.Start(p.ctx, r, changed.Plan.Hash, func(plan.Plan) error { return denied }); !errors.Is(err, denied) {
+			t.Errorf("%v", err)
+		}
+		if _, err := p.backfills.Start(p.ctx, r, "", func(plan.Plan) error { return nil }); !domain.Is(err, domain.Invalid) {
+			t.Errorf("without a preview: %v", err)
+		}
+		list, err := p.backfills.Store.Active(p.ctx)
+		p.must(err)
+		if len(list) != 0 {
+			t.Errorf("refused ones are there: %v", list)
+		}
+	})
+}
+
+// A failure pauses; what was put right by hand counts when it is resumed.
+func TestBackfillPausesForAFailure(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily)
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-04"))
+		p.run(b.ID, func(in domain.Instance) domain.Outcome {
+			if in.BizDate.String() == "2026-03-02" {
+				return domain.OutcomeError
+			}
+			return domain.OutcomeSuccess
+		})
+		p.counts(b.ID, plan.Counts{Waiting: 2, Success: 1, Failed: 1}, plan.Paused)
+		if got := p.backfill(b.ID); got.Pause != plan.ByFailure || got.PauseBy != "daily 2026-03-02" {
+			t.Errorf("%+v", got)
+		}
+		allow := func(plan.Backfill) error { return nil }
+		bad := p.items(b.ID)[1].Instance
+		_, err := p.lifecycle.Rerun(p.ctx, bad, "ann", "")
+		p.must(err)
+		p.end(bad, domain.OutcomeSuccess)
+		_, err = p.backfills.Resume(p.ctx, b.ID, "", allow)
+		p.must(err)
+		p.counts(b.ID, plan.Counts{Waiting: 2, Success: 2}, plan.Running)
+		p.turn()
+		_, err = p.backfills.Pause(p.ctx, b.ID, "", allow)
+		p.must(err)
+		p.end(p.ready(b.ID)[0].ID, domain.OutcomeSuccess)
+		p.turn()
+		p.counts(b.ID, plan.Counts{Waiting: 1, Success: 3}, plan.Paused)
+		if _, err := p.backfills.Pause(p.ctx, b.ID, "", allow); !domain.Is(err, domain.Conflict) {
+			t.Errorf("paused twice: %v", err)
+		}
+		_, err = p.backfills.Stop(p.ctx, b.ID, false, "", allow)
+		p.must(err)
+		p.counts(b.ID, plan.Counts{Dropped: 1, Success: 3}, plan.Stopped)
+		if _, err := p.backfills.Resume(p.ctx, b.ID, "", allow); !domain.Is(err, domain.Conflict) {
+			t.Errorf("resumed after its stop: %v", err)
+		}
+	})
+}
+
+// A stop lets what runs go on, or ends it.
+func TestBackfillIsStopped(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily, hourly)
+		allow := func(plan.Backfill) error { return nil }
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-06", degree(2)))
+		p.turn()
+		_, err := p.backfills.Stop(p.ctx, b.ID, false, "", allow)
+		p.must(err)
+		p.counts(b.ID, plan.Counts{Dropped: 4, Running: 2}, plan.Stopping)
+		p.run(b.ID, nil)
+		p.counts(b.ID, plan.Counts{Dropped: 4, Success: 2}, plan.Stopped)
+
+		b = p.start(p.ask("hourly", "2026-03-01", "2026-03-01", degree(3)))
+		p.turn()
+		_, err = p.backfills.Stop(p.ctx, b.ID, true, "", allow)
+		p.must(err)
+		p.turn()
+		p.turn()
+		p.counts(b.ID, plan.Counts{Dropped: 21, Failed: 3}, plan.Stopped)
+		for _, it := range p.items(b.ID)[:3] {
+			p.want(it.Instance, "cancelled/killed")
+		}
+	})
+}
+
+// Where a fire or a person was first, there is one instance and one run.
+func TestWhatCameFirstStandsForTheItem(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily)
+		p.run(p.start(p.ask("daily", "2026-03-03", "2026-03-03", goesOn)).ID, func(domain.Instance) domain.Outcome { return domain.OutcomeError })
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-03", degree(3)))
+		var first, third plan.Item
+		for _, it := range p.items(b.ID) {
+			switch it.BizDate.String() {
+			case "2026-03-01":
+				first = it
+			case "2026-03-03":
+				third = it
+			}
+		}
+		j := p.job("daily")
+		made, err := p.lifecycle.Create(p.ctx, []domain.NewInstance{{ProjectID: j.ProjectID, JobID: j.ID, JobName: j.Name, Version: 1, FireKey: first.FireKey,
+			Trigger: domain.TriggerCron, BizDate: first.BizDate, Expected: first.Expected}})
+		p.must(err)
+		_, err = p.lifecycle.Rerun(p.ctx, third.Instance, "ann", "")
+		p.must(err)
+		if ran := p.run(b.ID, nil); len(ran) != 3 {
+			t.Fatal(ran)
+		}
+		p.counts(b.ID, plan.Counts{Success: 3}, plan.Done)
+		if got := p.items(b.ID)[0]; got.Instance != made[0].ID || p.get(made[0].ID).RunNo != 1 {
+			t.Errorf("the first is %+v", got)
+		}
+		if in := p.get(third.Instance); in.RunNo != 2 {
+			t.Errorf("the third has %d runs", in.RunNo)
+		}
+	})
+}
+
+// Nothing begins in the hours that are kept free, and nothing of a job that was deleted.
+func TestBackfillRespectsHoursAndDeletion(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily, hourly)
+		now := p.now().UTC()
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-02", func(r *plan.Request) {
+			m := now.Hour()*60 + now.Minute()
+			r.Not = plan.Window{From: (m + 1400) % 1440, To: (m + 40) % 1440}
+		}))
+		p.turn()
+		p.counts(b.ID, plan.Counts{Waiting: 2}, plan.Running)
+		b = p.start(p.ask("hourly", "2026-03-01", "2026-03-01"))
+		p.must(p.jobs.Delete(p.ctx, p.job("hourly").ID))
+		p.turn()
+		p.counts(b.ID, plan.Counts{Waiting: 24}, plan.Paused)
+		if got := p.backfill(b.ID); got.Pause != plan.ByDeletion || !strings.Contains(got.PauseBy, "hourly") {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Too much is refused with a number.
+func TestBackfillIsBounded(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(hourly)
+		_, err := p.backfills.Preview(p.ctx, p.ask("hourly", "2024-01-01", "2026-01-01"))
+		if !domain.Is(err, domain.TooLarge) || !strings.Contains(err.Error(), "10000") {
+			t.Errorf("%v", err)
+		}
+		_, err = p.backfills.Preview(p.ctx, p.ask("hourly", "1990-01-01", "2026-01-01"))
+		if !domain.Is(err, domain.TooLarge) {
+			t.Errorf("%v", err)
+		}
+		if v := p.preview(p.ask("hourly", "2099-01-01", "2099-01-01")); v.Works() != 0 || v.Items[0].Why != plan.NotDue {
+			t.Errorf("the future: %+v", v)
+		}
+	})
+}
+
+// G-E12: what is over is never looked at again, whatever becomes of its instances.
+func TestABackfillThatIsOverStaysOver(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily)
+		b := p.start(p.ask("daily", "2026-01-01", "2026-04-10", degree(100)))
+		p.run(b.ID, nil)
+		p.counts(b.ID, plan.Counts{Success: 100}, plan.Done)
+		for _, table := range []string{"instance", "job_day", "attempt"} {
+			_, err := p.db.Exec(p.ctx, "DELETE FROM "+table)
+			p.must(err)
+		}
+		p.pump = backfill.NewPump(p.backfills)
+		p.turn()
+		var n int
+		p.must(p.db.Scan(p.ctx, &n, "SELECT COUNT(*) FROM instance"))
+		p.counts(b.ID, plan.Counts{Success: 100}, plan.Done)
+		if n != 0 {
+			t.Errorf("%d instances came back", n)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package domain
+
+import "time"
+
+// PastFire is a fire about a business date of the past, as a backfill would make it.
+type PastFire struct {
+	At      time.Time
+	BizDate BizDate
+	// Present says that no schedule was in force at that moment, so that the definition in
+	// force now tells when the fire would have been due.
+	Present bool
+}
+
+// Reopening asks for a new run of an instance that has ended.
+type Reopening struct {
+	Instance ID
+	RunNo    int // the run that has ended; another one in force is left alone
+	// Params are the new run's own; nil: those of the run before.
+	Params map[string]string
+	// Waits says that the new run waits for its dependencies again. What never ran because of
+	// its upstream does in any case.
+	Waits   bool
+	Trigger TriggerKind // what makes the new run due; "" leaves what made the instance due
+	Reason  string
+}
+
+// Pause is the time since a job's schedule was paused, and what it would have planned.
+type Pause struct {
+	Since       time.Time // zero: it is not paused, or nothing of it was ever in force
+	Fires       int
+	More        bool    // there are more than could be counted
+	First, Last BizDate // of the fires
+}
+
+// MissedDay is planned fires of one job and business date that made no instance.
+type MissedDay struct {
+	Gap          ID
+	Project, Job ID
+	BizDate      BizDate
+	From, To     time.Time // the first and the last of them
+	Fires        int       // as they were noted
+	Open         int       // of them, without an instance by now
+	Skipped      bool      // policy said no; else nobody was alive
+	Reason       string
+	NotedAt      time.Time
+}
