@@ -24,6 +24,7 @@ type child struct {
 	pipes   []*os.File
 	pumps   sync.WaitGroup
 	stdin   *os.File
+	silence time.Duration // the longest of the center that is over; under the runner's lock
 }
 
 // start forks the program in a session of its own and hands it to the watchdog.
@@ -51,7 +52,7 @@ func (r *Runner) start(spec Spec, out *Capture) (*child, error) {
 		return nil, startError(path, spec.Dir, err)
 	}
 	c.pid = pid
-	r.own(pid)
+	r.own(pid, c)
 	r.guard.started(c)
 	noCore(pid)
 	for i, f := range c.pipes {
@@ -243,7 +244,11 @@ func (c *child) others(r *Runner, grace <-chan time.Time) bool {
 	}
 }
 
-// foreign recognises what the watchdog did while this process was frozen or cut off.
+// leaseSlack is how much later than this process the watchdog may hear of a renewal.
+const leaseSlack = 100 * time.Millisecond
+
+// foreign recognises what the watchdog did while this process was frozen or cut off, also when the center has answered
+// again before this was asked.
 func (c *child) foreign(r *Runner) stop {
 	var info unix.Siginfo
 	_ = unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
@@ -254,9 +259,9 @@ func (c *child) foreign(r *Runner) stop {
 	if !c.spec.Deadline.IsZero() && now.After(c.spec.Deadline.Add(c.spec.Grace)) {
 		return stop{outcome: Timeout, reason: "timed out; the watchdog ended it because the worker did not", at: now, forced: true}
 	}
-	if since := bootClock() - time.Duration(r.renewed.Load()); c.spec.Unrenewed > 0 && since > c.spec.Unrenewed {
+	if silence := r.silenceOf(c); c.spec.Unrenewed > 0 && silence > c.spec.Unrenewed-leaseSlack {
 		return stop{outcome: Lost, at: now, forced: true,
-			reason: fmt.Sprintf("ended because the center had not answered for %v", since.Round(time.Second))}
+			reason: fmt.Sprintf("ended because the center had not answered for %v", silence.Round(time.Second))}
 	}
 	return stop{}
 }

@@ -73,7 +73,7 @@ func (g *guard) spawn() error {
 		_ = pipe.Close()
 		return fmt.Errorf("start the watchdog %s: %w", g.path, err)
 	}
-	g.run.own(pid)
+	g.run.own(pid, nil)
 	_ = ready.SetReadDeadline(time.Now().Add(readyLimit))
 	if line, err := bufio.NewReader(ready).ReadString('\n'); line != wordReady {
 		_ = pipe.Close()

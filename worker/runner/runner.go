@@ -35,7 +35,7 @@ type Runner struct {
 	renewed atomic.Int64 // boot clock of the last renewal, in ns
 
 	mu     sync.Mutex
-	direct map[int]bool // children that the runner itself started and will wait for
+	direct map[int]*child // processes that the runner itself started and will wait for; nil for one that is no task
 }
 
 // New makes this process a subreaper and starts the watchdog beside it. It must be called before the first task.
@@ -50,7 +50,7 @@ func New(cfg Config) (*Runner, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become the subreaper of tasks: %w", err)
 	}
-	r := &Runner{marker: cfg.Marker, log: log, oom: newOOMCounter(), stop: make(chan struct{}), direct: map[int]bool{}}
+	r := &Runner{marker: cfg.Marker, log: log, oom: newOOMCounter(), stop: make(chan struct{}), direct: map[int]*child{}}
 	r.renewed.Store(int64(bootClock()))
 	g, err := startGuard(cfg.Watchdog, r)
 	if err != nil {
@@ -76,10 +76,29 @@ func (r *Runner) Renewed(sent time.Duration) {
 			return
 		}
 		if r.renewed.CompareAndSwap(old, int64(sent)) {
+			r.remember(bootClock() - time.Duration(old))
 			r.guard.renew(sent)
 			return
 		}
 	}
+}
+
+// remember notes a silence of the center that is over with the tasks that lived through it.
+func (r *Runner) remember(silence time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.direct {
+		if c != nil {
+			c.silence = max(c.silence, silence)
+		}
+	}
+}
+
+// silenceOf is the longest silence of the center in the life of c, the present one included.
+func (r *Runner) silenceOf(c *child) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(c.silence, bootClock()-time.Duration(r.renewed.Load()))
 }
 
 // BootClock is the time since the machine booted, sleep included: the clock that leases and deadlines are kept on, as it
@@ -133,10 +152,10 @@ func OutcomeOf(ctx context.Context) Outcome {
 	}
 }
 
-func (r *Runner) own(pid int) {
+func (r *Runner) own(pid int, task *child) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.direct[pid] = true
+	r.direct[pid] = task
 }
 
 func (r *Runner) disown(pid int) {
@@ -148,5 +167,6 @@ func (r *Runner) disown(pid int) {
 func (r *Runner) owns(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.direct[pid]
+	_, ok := r.direct[pid]
+	return ok
 }

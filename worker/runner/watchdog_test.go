@@ -245,6 +245,21 @@ func TestUnrenewedLeaseEndsTheTask(t *testing.T) {
 	close(done)
 }
 
+// A thawed worker may hear from the center before it looks at what became of its tasks.
+func TestARenewalAfterTheKillDoesNotHideItsReason(t *testing.T) {
+	b := newBench(t)
+	b.Renewed(bootClock())
+	spec := Spec{Attempt: 7, Argv: []string{"sleep", "600"}, Unrenewed: 700 * time.Millisecond}.withDefaults()
+	c, err := b.start(spec, b.spool.Create(7))
+	must(t, err)
+	<-c.exited // the watchdog killed it
+	b.Renewed(bootClock())
+	stopped := c.await(context.Background(), b.Runner)
+	if res := c.result(stopped, c.end(b.Runner)); res.Outcome != Lost || !strings.Contains(res.Message, "had not answered") {
+		t.Errorf("it reads %+v", res)
+	}
+}
+
 func TestWatchdogUnderstandsOnlyItsWords(t *testing.T) {
 	w := &watchdog{tasks: map[int64]watched{}, log: io.Discard}
 	for _, line := range []string{"", "x", "s 1 2", "e x", "s 1 2 3 4 x", "r"} {
