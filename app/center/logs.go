@@ -31,11 +31,12 @@ const (
 	logPause     = time.Second
 	logAdopt     = 30 * time.Second // entries that another process read this long ago died with it
 	adoptLogEach = 10 * time.Second
+	logSayEach   = 10 * time.Second // between two lines about what goes on failing
 )
 
 // run works until ctx ends. What could not be stored is shipped again by its worker.
 func (s *logSink) run(ctx context.Context) error {
-	var adopted time.Time
+	var adopted, said time.Time
 	for ctx.Err() == nil {
 		var raws []transport.Raw
 		var err error
@@ -51,7 +52,10 @@ func (s *logSink) run(ctx context.Context) error {
 			err = s.keep(ctx, raws)
 		}
 		if err != nil && ctx.Err() == nil {
-			slog.Warn("output of tasks could not be stored; workers ship it again", "error", err)
+			if time.Since(said) > logSayEach {
+				slog.Warn("output of tasks could not be stored; workers ship it again", "error", err)
+				said = time.Now()
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(logPause):

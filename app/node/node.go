@@ -120,7 +120,7 @@ func fit(ctx context.Context, link *transport.Link, limit time.Duration) error {
 	defer cancel()
 	err := link.Ready(ctx)
 	if errors.Is(err, transport.ErrUnfit) {
-		return fmt.Errorf("redis_url or registry_redis_url: %w", err)
+		return err // it says which
 	}
 	if err != nil {
 		slog.Warn("Redis is of no use yet; the worker takes work as soon as it is", "error", err)

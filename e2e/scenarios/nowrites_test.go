@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,20 +11,26 @@ import (
 	"github.com/axsched/ax/e2e/setup/stores"
 )
 
-// A Redis that answers and takes no writes slows the tick no more than one that is away.
+// A Redis that answers and takes no writes slows the tick no more than one that is away, and nobody floods the log.
 func TestTheTickGoesOnWhereRedisTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	for name, order := range refusals() {
 		t.Run(name, func(t *testing.T) {
 			privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {
-				c := s.Client(t, s.Center(t, setup.Opts{}))
-				s.Worker(t, setup.Opts{})
+				center := s.Center(t, setup.Opts{})
+				c, worker := s.Client(t, center), s.Worker(t, setup.Opts{})
 				c.Apply(files(shellJob("tick", "true", "every: 200ms", "overlap: allow"), shellJob("tock", "true", eachSecond)))
 				c.AwaitOf("tick", "success")
+				said := map[*setup.Process]int{center: lines(center), worker: lines(worker)}
 				tell(t, redis, order.off)
 				from := time.Now()
 				time.Sleep(20 * time.Second) // what is asked is how the tick goes in it
 				till := time.Now()
+				for p, before := range said {
+					if n := lines(p) - before; n > 40 {
+						t.Errorf("a process wrote %d lines to its log in 20 s, the last:\n%s", n, p.Tail(20))
+					}
+				}
 				tell(t, redis, order.on)
 				for job, least := range map[string]int{"tick": 95, "tock": 18} {
 					made := madeLate(t, c, job, from, till.Add(-time.Second))
@@ -36,6 +43,9 @@ func TestTheTickGoesOnWhereRedisTakesNoWrites(t *testing.T) {
 		})
 	}
 }
+
+// lines is how many a process has written to its log.
+func lines(p *setup.Process) int { return strings.Count(p.Tail(1_000_000), "\n") }
 
 // refusal is what makes a Redis answer and take no writes, and what ends that.
 type refusal struct{ off, on string }

@@ -107,6 +107,9 @@ func TestARedisThatEvictsIsRefusedAtTheStart(t *testing.T) {
 				var said bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &said, &said
 				err := cmd.Run()
+				if n := strings.Count(said.String(), "redis_url:") + strings.Count(said.String(), "redis_url or"); n != 1 {
+					t.Errorf("--mode=%s with an evicting %s says %d times which it is:\n%s", mode, key, n, said.String())
+				}
 				for _, want := range []string{key + ":", "volatile-lru", "maxmemory-policy noeviction", "redis.conf"} {
 					if err == nil || !strings.Contains(said.String(), want) {
 						t.Errorf("--mode=%s with an evicting %s: %v; it does not say %q:\n%s", mode, key, err, want, said.String())

@@ -164,16 +164,15 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 const poll = 250 * time.Millisecond
 
 // loop calls round when the bell rings and at least each interval, until ctx
-// ends. A failing round is logged, once a second at most, and tried again.
+// ends. A failing round is logged, the same error once in a while, and tried again.
 func (b *Broker) loop(ctx context.Context, name string, every time.Duration, ring bell, round func(context.Context) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var said time.Time
+	var said complaint
 	for {
 		if err := round(ctx); err != nil && ctx.Err() == nil {
-			if now := time.Now(); now.Sub(said) > time.Second {
+			if said.due(err, time.Now()) {
 				slog.Warn("broker round failed", "loop", name, "error", err)
-				said = now
 			}
 			pause(ctx, retryPause)
 		}

@@ -19,12 +19,15 @@ import (
 // the desk in the same order, after the claims that they follow. An entry is removed
 // when all of it is committed; what can't be is tried again until it is.
 func (b *Broker) readUplink(ctx context.Context) error {
+	var said complaint
 	for ctx.Err() == nil {
 		began := b.Mono()
 		letters, err := b.Mail.Read(ctx, mailBatch)
 		if err != nil {
 			if ctx.Err() == nil {
-				slog.Warn("the uplink cannot be read", "error", err)
+				if said.due(err, b.Mono()) {
+					slog.Warn("the uplink cannot be read", "error", err)
+				}
 				pause(ctx, retryPause)
 			}
 			continue

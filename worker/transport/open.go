@@ -70,13 +70,15 @@ func Dial(rawURL string) (*redis.Client, error) {
 
 // quiet sends what the library says of itself where the process' own log goes, as detail: it says the same at each try
 // to reach a Redis that is away, and who tried says that it is. The library has one logger per process.
-var quiet = sync.OnceFunc(func() { redis.SetLogger(detail{}) })
+var quiet = sync.OnceFunc(func() { redis.SetLogger(&detail{}) })
 
-type detail struct{}
+type detail struct{ said seldom }
 
 // Printf is the library's.
-func (detail) Printf(ctx context.Context, format string, v ...any) {
-	slog.DebugContext(ctx, "redis: "+fmt.Sprintf(format, v...))
+func (d *detail) Printf(ctx context.Context, format string, v ...any) {
+	if text := fmt.Sprintf(format, v...); d.said.due(text, time.Now()) {
+		slog.DebugContext(ctx, "redis: "+text)
+	}
 }
 
 // tune sets what every connection of AX has in common.

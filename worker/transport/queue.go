@@ -52,10 +52,11 @@ func (r *Receiver) Run(ctx context.Context) error {
 			s.Shutdown()
 		}
 	}()
+	var said seldom
 	for _, lane := range r.Lanes {
 		q := queueOf(r.Worker, r.Boot, lane)
 		c := &waking{UniversalClient: r.Client, queue: q, until: ctx, mended: func(err error) { r.drop(1, "lane", lane, "error", err) }}
-		s := asynq.NewServerFromRedisClient(c, r.config(lane))
+		s := asynq.NewServerFromRedisClient(c, r.config(lane, &said))
 		mux := asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
 			r.take(lane, t)
 			return nil // whatever it was: asynq must never keep, repeat or archive it
@@ -76,7 +77,7 @@ func (r *Receiver) drop(n int, about ...any) {
 }
 
 // config switches off what asynq does beside carrying: nothing is scheduled, retried or kept in these queues.
-func (r *Receiver) config(lane string) asynq.Config {
+func (r *Receiver) config(lane string, said *seldom) asynq.Config {
 	poll := pollFast
 	if r.Embedded || lane == protocol.LaneLow {
 		poll = pollSlow
@@ -89,7 +90,7 @@ func (r *Receiver) config(lane string) asynq.Config {
 		JanitorInterval:          time.Hour,
 		HealthCheckInterval:      time.Hour,
 		ShutdownTimeout:          2 * time.Second,
-		Logger:                   quietLog{r.log().With("lane", lane)},
+		Logger:                   quietLog{r.log().With("lane", lane), said},
 		LogLevel:                 asynq.WarnLevel,
 	}
 }
@@ -110,13 +111,22 @@ func (r *Receiver) take(lane string, t *asynq.Task) {
 	r.Handle(lane, m)
 }
 
-// quietLog passes what asynq complains about on.
-type quietLog struct{ log *slog.Logger }
+// quietLog passes what asynq complains about on, the same seldom: its servers say it at each try.
+type quietLog struct {
+	log  *slog.Logger
+	said *seldom
+}
 
 func (q quietLog) Debug(args ...any) { q.log.Debug("asynq: " + fmt.Sprint(args...)) }
 func (q quietLog) Info(args ...any)  { q.log.Debug("asynq: " + fmt.Sprint(args...)) }
-func (q quietLog) Warn(args ...any)  { q.log.Warn("asynq: " + fmt.Sprint(args...)) }
-func (q quietLog) Error(args ...any) { q.log.Warn("asynq: " + fmt.Sprint(args...)) }
+func (q quietLog) Warn(args ...any)  { q.warn(fmt.Sprint(args...)) }
+func (q quietLog) Error(args ...any) { q.warn(fmt.Sprint(args...)) }
+
+func (q quietLog) warn(text string) {
+	if q.said.due(text, time.Now()) {
+		q.log.Warn("asynq: " + text)
+	}
+}
 
 // Fatal is what asynq calls when it cannot go on; it must not end the process of others.
 func (q quietLog) Fatal(args ...any) { q.log.Error("asynq: " + fmt.Sprint(args...)) }

@@ -73,8 +73,8 @@ func translate(err error, form bool) failure {
 		}
 		if e.Kind == domain.Unavailable {
 			f.retry = 5 * time.Second
-			if e.Err != nil { // its words are a driver's
-				f.Message, f.own = "a store or a role that this needs is away; try again", false
+			if e.Err != nil { // its words are a driver's: of all stores, answers wait for the database alone
+				f.Message, f.own = "the database is away or does not answer in time; try again", false
 			}
 		}
 	case errors.As(err, &web) && web.Code < 500:

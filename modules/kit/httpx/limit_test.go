@@ -29,7 +29,7 @@ func TestAHangingPageIsAnsweredInTime(t *testing.T) {
 		httpx.Route{Method: "GET", Path: "/away", Action: httpx.Public, Handler: away},
 		httpx.Route{Method: "GET", Path: "/api/v1/hang", Action: domain.ActJobRead, Handler: hang})
 	for _, c := range []struct{ path, lang, htmx, words string }{
-		{"/api/v1/hang", "en", "", "a store or a role that this needs is away"},
+		{"/api/v1/hang", "en", "", "the database is away or does not answer in time"},
 		{"/hang", "en", "", "Not available right now"},
 		{"/hang", "zh-CN", "", "暂时不可用"},
 		{"/hang", "en", "true", "A part of AX is away"},
