@@ -122,10 +122,12 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
 	out := n.spool.Create(a.id)
 	feed := n.logs.open(out)
+	since := n.cfg.Boot()
 	res := n.run(a, e, out)
+	ran := n.cfg.Boot() - since
 	out.Finish(n.cfg.Now())
 	feed.finish()
-	n.finish(a, report(a, start, res, out.Stats()))
+	n.finish(a, report(a, span{start, ran}, res, out.Stats()))
 	a.cancel(nil)
 }
 
@@ -151,7 +153,9 @@ func (n *Node) executeAll(as []*attempt) {
 	crash.At("worker.started")
 	n.meter.starts.Add(float64(len(as)))
 	for i, a := range as {
-		reports[i] = report(a, start, n.run(a, n.types[a.task.ExecType], nil), runner.Stats{})
+		since := n.cfg.Boot()
+		res := n.run(a, n.types[a.task.ExecType], nil)
+		reports[i] = report(a, span{start, n.cfg.Boot() - since}, res, runner.Stats{})
 		a.cancel(nil)
 	}
 	n.finishAll(as, reports)
@@ -255,10 +259,18 @@ func unstarted(a *attempt, outcome, message string, now time.Time) protocol.Repo
 	return protocol.Report{Attempt: a.id, Outcome: outcome, Message: runner.CleanMessage(message), Finished: now.UnixMilli()}
 }
 
-// report is what the center is told about a run.
-func report(a *attempt, start time.Time, o types.Outcome, s runner.Stats) protocol.Report {
-	r := protocol.Report{Attempt: a.id, Message: o.Run.Message, Result: o.Result, LogLines: s.Lines,
-		Started: start.UnixMilli(), Finished: max(o.Run.FinishedAt.UnixMilli(), start.UnixMilli())}
+// span is when a run began on the wall clock and how long it took on the boot-time one,
+// which nobody sets and which runs on while the machine sleeps.
+type span struct {
+	start time.Time
+	ran   time.Duration
+}
+
+// report is what the center is told about a run. Its two moments are as far apart as the
+// run took, also where the wall clock was set meanwhile.
+func report(a *attempt, s span, o types.Outcome, kept runner.Stats) protocol.Report {
+	r := protocol.Report{Attempt: a.id, Message: o.Run.Message, Result: o.Result, LogLines: kept.Lines,
+		Started: s.start.UnixMilli(), Finished: s.start.Add(max(s.ran, 0)).UnixMilli()}
 	if o.Run.StartedAt.IsZero() && o.Run.Outcome != runner.Failed {
 		r.Started = 0 // ended between the grant and the start
 	}

@@ -125,12 +125,22 @@ func (p *process) showInstance(r row) error {
 	rows := make([][]string, len(attempts))
 	for i, a := range attempts {
 		rows[i] = []string{a.text("run"), a.text("ordinal"), a.text("id"), a.text("target"), a.text("outcome", "state"), a.text("exitCode"),
-			p.when(a.moment("dispatchedAt")), p.when(a.moment("startedAt")), p.when(a.moment("finishedAt")), a.text("message")}
+			p.when(a.moment("dispatchedAt")), p.when(a.moment("startedAt")), p.when(a.moment("finishedAt")), ending(a)}
 	}
 	if err := p.printf("\n"); err != nil {
 		return err
 	}
 	return p.table([]string{"RUN", "ATTEMPT", "ATTEMPT ID", "TARGET", "OUTCOME", "EXIT", "DISPATCHED", "STARTED", "FINISHED", "MESSAGE"}, rows)
+}
+
+// ending is an attempt's message, with how long after its end that was reported where it
+// was over 5 s.
+func ending(a row) string {
+	end, reported := a.moment("finishedAt"), a.moment("reportedAt")
+	if end.IsZero() || reported.Sub(end) <= domain.ReportedLate {
+		return a.text("message")
+	}
+	return strings.TrimPrefix(a.text("message")+"; reported "+took(end, reported)+" after its end", "; ")
 }
 
 func (p *process) why() *cobra.Command {

@@ -162,7 +162,8 @@ type Attempt struct {
 	AckedAt      time.Time // the claim arrived
 	GrantedAt    time.Time
 	StartedAt    time.Time
-	FinishedAt   time.Time
+	FinishedAt   time.Time     // when the task had ended, where a worker said so
+	ReportedAt   time.Time     // when its outcome was in the database; zero: no worker reported it
 	Deadline     time.Duration // time-out of the attempt, counted from its start
 	KillAt       time.Time     // a kill was asked for; zero = none
 	ExitCode     *int          // nil when there is none
@@ -171,6 +172,19 @@ type Attempt struct {
 	Result       json.RawMessage
 	Late         string // a report that came late, kept, never counted
 	LogLines     int64  // lines of output in all, as reported at its end
+}
+
+// ReportedLate is after which time a report that comes in is late enough to be shown apart.
+const ReportedLate = 5 * time.Second
+
+// Unreported is for how long the task had ended before its outcome was in the database;
+// 0 when that is not worth telling.
+func (a Attempt) Unreported() time.Duration {
+	late := a.ReportedAt.Sub(a.FinishedAt)
+	if a.ReportedAt.IsZero() || a.FinishedAt.IsZero() || late <= ReportedLate {
+		return 0
+	}
+	return late
 }
 
 // FireOutcome is the instance that a planned fire made, as far as the ledger needs it.

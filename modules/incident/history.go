@@ -160,12 +160,24 @@ func occurrences(events []domain.Event, fresh map[domain.ID]bool, ins map[domain
 		}
 		o := &out[at]
 		o.Times++
-		o.At, o.Example, o.Message = e.At, in.ID, cut(e.Note)
+		o.Example, o.Message = in.ID, cut(e.Note)
+		if at := happened(e, in); at.After(o.At) {
+			o.At = at
+		}
 		if kind == domain.IncidentOrphan {
 			o.Cases = append(o.Cases, in.ID)
 		}
 	}
 	return out
+}
+
+// happened is when that what an event tells of was so: a failure when its task had ended,
+// which may have been reported later. The job's successes are compared with that.
+func happened(e domain.Event, in domain.Instance) time.Time {
+	if in.State == domain.Failed && in.RunID == e.RunID && !in.FinishedAt.IsZero() && in.FinishedAt.Before(e.At) {
+		return in.FinishedAt
+	}
+	return e.At
 }
 
 func nameOf(in domain.Instance, names map[domain.ID]domain.JobName) string {

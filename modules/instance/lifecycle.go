@@ -76,7 +76,10 @@ func (b *batch) move(in domain.Instance, name domain.MoveName, to domain.Status,
 	in.Status = to
 	switch {
 	case to.State.Terminal():
-		in.FinishedAt, in.WakeAt, in.Message = b.now, time.Time{}, CutMessage(note)
+		if in.FinishedAt.IsZero() { // else a report has said when
+			in.FinishedAt = b.now
+		}
+		in.WakeAt, in.Message = time.Time{}, CutMessage(note)
 	case to.Label == domain.Queued:
 		in.ReadyAt = readySince(in, name, b.now)
 	}

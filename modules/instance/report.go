@@ -172,7 +172,7 @@ func (b *batch) start(in domain.Instance, a domain.Attempt, at time.Time) error 
 	if a.State != domain.AttemptGranted || in.AttemptID != a.ID || in.Label != domain.Dispatched {
 		return nil
 	}
-	in.StartedAt = at
+	in.StartedAt = inBounds(at, a.GrantedAt, b.now)
 	_, err := b.move(in, domain.MoveStart, running(domain.Executing), "")
 	return err
 }
@@ -193,6 +193,9 @@ func (b *batch) apply(in domain.Instance, a domain.Attempt, current *domain.Atte
 	b.attempt(a)
 	if in.AttemptID == a.ID {
 		in.StartedAt = a.StartedAt
+	}
+	if s.To.State.Terminal() {
+		in.FinishedAt = a.FinishedAt
 	}
 	if s.Move == domain.MoveSucceed {
 		if current != nil && current.State == domain.AttemptSent {
@@ -235,17 +238,44 @@ func StartOf(in domain.Instance, a domain.Attempt) time.Time {
 
 func ended(a domain.Attempt, r protocol.Report, out Outcome, now time.Time) domain.Attempt {
 	a.State, a.Outcome, a.Message, a.ExitCode, a.LogLines = domain.AttemptEnded, out.Outcome, out.Message, r.ExitCode, max(r.LogLines, 0)
-	if r.Started > 0 {
-		a.StartedAt = domain.FromMillis(r.Started)
-	}
-	a.FinishedAt = now
-	if r.Finished > 0 {
-		a.FinishedAt = domain.FromMillis(r.Finished)
+	a.FinishedAt, a.ReportedAt = now, now
+	switch {
+	case r.Started > 0 && r.Finished > 0:
+		a.StartedAt, a.FinishedAt = placed(a, r, now)
+	case r.Started > 0:
+		a.StartedAt = inBounds(domain.FromMillis(r.Started), a.GrantedAt, now)
+	case r.Finished > 0:
+		a.FinishedAt = inBounds(domain.FromMillis(r.Finished), a.GrantedAt, now)
 	}
 	if len(r.Result) > 0 {
 		a.Result = r.Result
 	}
 	return a
+}
+
+// placed is when a run began and ended, on the center's clock. How long it took is the
+// worker's word; the worker's clock may be off, but nothing runs before its grant nor ends
+// after it was reported.
+func placed(a domain.Attempt, r protocol.Report, now time.Time) (start, end time.Time) {
+	took := time.Duration(max(r.Finished-r.Started, 0)) * time.Millisecond
+	start = inBounds(domain.FromMillis(r.Started), a.GrantedAt, now.Add(-took))
+	end = start.Add(took)
+	if end.After(now) { // it says that it took longer than since its grant
+		end = now
+	}
+	return start, end
+}
+
+// inBounds is the moment nearest to at that is not after last, and above all not before
+// first.
+func inBounds(at, first, last time.Time) time.Time {
+	if at.After(last) {
+		at = last
+	}
+	if at.Before(first) {
+		at = first
+	}
+	return at
 }
 
 // CutMessage makes a message fit to store: valid UTF-8 without NUL, at most

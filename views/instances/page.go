@@ -150,6 +150,8 @@ type Attempt struct {
 	Granted    time.Time
 	Started    time.Time
 	Finished   time.Time
+	// Unreported is for how long its end was not known here; 0: not worth telling.
+	Unreported time.Duration
 	ExitCode   string // empty: none
 	Outcome    string
 	Message    string

@@ -35,6 +35,7 @@ type attemptRow struct {
 	Result       string
 	Late         string
 	LogLines     int64
+	ReportedAt   int64
 }
 
 // TableName is gorm's.
@@ -47,7 +48,7 @@ func toAttemptRow(a domain.Attempt) attemptRow {
 		DispatchedAt: domain.Millis(a.DispatchedAt), AckedAt: domain.Millis(a.AckedAt), GrantedAt: domain.Millis(a.GrantedAt),
 		StartedAt: domain.Millis(a.StartedAt), FinishedAt: domain.Millis(a.FinishedAt), TimeoutMs: a.Deadline.Milliseconds(),
 		KillAt: domain.Millis(a.KillAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: string(a.Result), Late: a.Late,
-		LogLines: a.LogLines,
+		LogLines: a.LogLines, ReportedAt: domain.Millis(a.ReportedAt),
 	}
 }
 
@@ -58,7 +59,7 @@ func (r attemptRow) attempt() domain.Attempt {
 		DispatchedAt: domain.FromMillis(r.DispatchedAt), AckedAt: domain.FromMillis(r.AckedAt), GrantedAt: domain.FromMillis(r.GrantedAt),
 		StartedAt: domain.FromMillis(r.StartedAt), FinishedAt: domain.FromMillis(r.FinishedAt), Deadline: millis(r.TimeoutMs),
 		KillAt: domain.FromMillis(r.KillAt), ExitCode: r.ExitCode, Outcome: domain.Outcome(r.Outcome), Message: r.Message, Late: r.Late,
-		LogLines: r.LogLines,
+		LogLines: r.LogLines, ReportedAt: domain.FromMillis(r.ReportedAt),
 	}
 	if r.Result != "" {
 		a.Result = json.RawMessage(r.Result)
@@ -100,17 +101,17 @@ func (s *Store) Attempts(ctx context.Context, ids []domain.ID) (map[domain.ID]do
 
 // attemptColumns are those of an attempt in the order of dest.
 const attemptColumns = "id, project_id, instance_id, run_id, shard, ordinal, state, target, boot, lane, message_id, dispatched_at, acked_at, granted_at, " +
-	"started_at, finished_at, timeout_ms, kill_at, exit_code, outcome, message, result, late, log_lines"
+	"started_at, finished_at, timeout_ms, kill_at, exit_code, outcome, message, result, late, log_lines, reported_at"
 
 var attemptNames = strings.Split(attemptColumns, ", ")
 
 // zeroAttempt are those whose default is 0, the empty text or nothing.
-var zeroAttempt = []string{"shard", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "log_lines"}
+var zeroAttempt = []string{"shard", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "log_lines", "reported_at"}
 
 // values are those of attemptColumns.
 func (r attemptRow) values() []any {
 	return []any{r.ID, r.ProjectID, r.InstanceID, r.RunID, r.Shard, r.Ordinal, r.State, r.Target, r.Boot, r.Lane, r.MessageID,
-		r.DispatchedAt, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.TimeoutMs, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
+		r.DispatchedAt, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.TimeoutMs, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines, r.ReportedAt}
 }
 
 // exitCode is a value that two rows can be compared by; nil: none.
@@ -123,7 +124,7 @@ func (r attemptRow) exitCode() any {
 
 func (r *attemptRow) dest() []any {
 	return []any{&r.ID, &r.ProjectID, &r.InstanceID, &r.RunID, &r.Shard, &r.Ordinal, &r.State, &r.Target, &r.Boot, &r.Lane, &r.MessageID,
-		&r.DispatchedAt, &r.AckedAt, &r.GrantedAt, &r.StartedAt, &r.FinishedAt, &r.TimeoutMs, &r.KillAt, &r.ExitCode, &r.Outcome, &r.Message, &r.Result, &r.Late, &r.LogLines}
+		&r.DispatchedAt, &r.AckedAt, &r.GrantedAt, &r.StartedAt, &r.FinishedAt, &r.TimeoutMs, &r.KillAt, &r.ExitCode, &r.Outcome, &r.Message, &r.Result, &r.Late, &r.LogLines, &r.ReportedAt}
 }
 
 // Owners finds the instances of attempts; those that are not there are absent.
@@ -154,7 +155,7 @@ func (s *Store) AttemptsOf(ctx context.Context, instance domain.ID) ([]domain.At
 	return out, err
 }
 
-var attemptCols = []string{"state", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines"}
+var attemptCols = []string{"state", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines", "reported_at"}
 
 // SaveAttempts writes back attempts whose instances the caller has locked.
 func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) error {
@@ -177,7 +178,7 @@ func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) er
 // attemptValues are the id and the values of attemptCols.
 func attemptValues(a domain.Attempt) []any {
 	r := toAttemptRow(a)
-	return []any{r.ID, r.State, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines}
+	return []any{r.ID, r.State, r.AckedAt, r.GrantedAt, r.StartedAt, r.FinishedAt, r.KillAt, r.exitCode(), r.Outcome, r.Message, r.Result, r.Late, r.LogLines, r.ReportedAt}
 }
 
 // GrantAttempts is the compare-and-set sent → granted.

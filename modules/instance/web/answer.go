@@ -89,7 +89,8 @@ type attempt struct {
 	AckedAt      stamp           `json:"ackedAt"`
 	GrantedAt    stamp           `json:"grantedAt"`
 	StartedAt    stamp           `json:"startedAt"`
-	FinishedAt   stamp           `json:"finishedAt"`
+	FinishedAt   stamp           `json:"finishedAt"` // when the task had ended
+	ReportedAt   stamp           `json:"reportedAt"` // when that was in the database; null: no worker reported it
 	ExitCode     *int            `json:"exitCode"`
 	Outcome      string          `json:"outcome"`
 	Message      string          `json:"message"`
@@ -158,6 +159,6 @@ func fullOf(w whole, names map[domain.ID]domain.JobName) full {
 func attemptOf(a domain.Attempt, runNo int) attempt {
 	return attempt{ID: a.ID, Ordinal: a.Ordinal, Run: runNo, State: string(a.State), Target: a.Target, Boot: a.Boot, Lane: string(a.Lane),
 		DispatchedAt: stamp(a.DispatchedAt), AckedAt: stamp(a.AckedAt), GrantedAt: stamp(a.GrantedAt), StartedAt: stamp(a.StartedAt),
-		FinishedAt: stamp(a.FinishedAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: a.Result,
+		FinishedAt: stamp(a.FinishedAt), ReportedAt: stamp(a.ReportedAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: a.Result,
 		Late: strings.TrimSpace(a.Late)}
 }

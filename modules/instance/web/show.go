@@ -176,7 +176,7 @@ func runReason(ctx context.Context, r domain.Run) string {
 func attemptView(a domain.Attempt, in domain.Instance, asked string) instances.Attempt {
 	v := instances.Attempt{No: a.Ordinal, URL: tabURL(a.InstanceID, "log", a.ID.String()), Selected: a.ID.String() == asked,
 		Status: attemptStatus(a, in), Target: targetRef(a.Target), Dispatched: a.DispatchedAt, Acked: a.AckedAt, Granted: a.GrantedAt,
-		Started: a.StartedAt, Finished: a.FinishedAt, Outcome: string(a.Outcome), Message: a.Message}
+		Started: a.StartedAt, Finished: a.FinishedAt, Unreported: a.Unreported(), Outcome: string(a.Outcome), Message: a.Message}
 	if a.ExitCode != nil {
 		v.ExitCode = strconv.Itoa(*a.ExitCode)
 	}
