@@ -23,7 +23,6 @@ import (
 	"github.com/axsched/ax/modules/job/template"
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/scheduler"
-	"github.com/axsched/ax/modules/scheduler/plan"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
 	"github.com/axsched/ax/worker/protocol/crash"
 )
@@ -59,7 +58,9 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
 	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure}
-	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans}, Now: l.clock.now})
+	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
+		Calendars: calendars{}, Now: l.clock.now})
+	c.jobs.Waiting = c.instances
 	c.lifecycle.Deps = c.graph
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}
 	c.backfills = l.newBackfills(c)
@@ -154,36 +155,4 @@ func (renderer) Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt
 	r, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
 		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: 1})
 	return instance.Rendered{Exec: r.Exec, Env: r.Env, Params: r.Params}, err
-}
-
-// planner tells the dag what schedules planned.
-type planner struct{ p *scheduler.Plans }
-
-// PlanOf expands one business date. What lies in a gap was settled without an
-// instance: skipped by policy, or missed.
-func (p planner) PlanOf(ctx context.Context, job domain.ID, date domain.BizDate) (domain.Plan, error) {
-	fires, err := p.p.PlannedOn(ctx, job, date)
-	if err != nil || len(fires) == 0 {
-		return domain.Plan{}, err
-	}
-	first, last := fires[0].Expected, fires[len(fires)-1].Expected
-	gaps, err := p.p.Gaps(ctx, job, first, last.Add(time.Millisecond))
-	if err != nil {
-		return domain.Plan{}, err
-	}
-	var out domain.Plan
-	for _, f := range fires {
-		out.Fires = append(out.Fires, f.Expected)
-		for _, g := range gaps {
-			if f.Expected.Before(g.From) || f.Expected.After(g.To) {
-				continue
-			}
-			if g.Kind == plan.Skipped {
-				out.Skipped = append(out.Skipped, f.Expected)
-			} else {
-				out.Missed = append(out.Missed, f.Expected)
-			}
-		}
-	}
-	return out, nil
 }

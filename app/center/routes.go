@@ -24,6 +24,7 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/lease"
 	schedulerweb "github.com/axsched/ax/modules/scheduler/web"
+	"github.com/axsched/ax/modules/scheduler/words"
 )
 
 // workerCommand starts a worker for this center; the page of workers shows it
@@ -37,7 +38,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},
-		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.instances, Instances: c.instances},
+		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.instances, Instances: c.instances, Words: words.Wording{}},
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
@@ -59,7 +60,7 @@ func (d depsOf) Of(ctx context.Context, id domain.ID) ([]instance.Dependency, er
 	rows, err := d.g.Of(ctx, id)
 	out := make([]instance.Dependency, len(rows))
 	for i, r := range rows {
-		out[i] = instance.Dependency{InstanceDep: r.InstanceDep, Said: r.Said}
+		out[i] = instance.Dependency{InstanceDep: r.InstanceDep, Standing: r.Standing}
 	}
 	return out, err
 }
@@ -67,6 +68,11 @@ func (d depsOf) Of(ctx context.Context, id domain.ID) ([]instance.Dependency, er
 // Waiters lists who waits for a job on a date.
 func (d depsOf) Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error) {
 	return d.g.Waiters(ctx, job, day)
+}
+
+// Stale tells which of the instances are stale.
+func (d depsOf) Stale(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.StaleMark, error) {
+	return d.g.Stale(ctx, ids)
 }
 
 // finder lets the search find jobs.

@@ -1,161 +1,305 @@
 package dag
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
 
-// verdict is what the outcomes of one job on one business date mean to whoever
-// requires all of its planned fires to succeed.
+// facts are what a decision about one job over some business dates is made from.
+type facts struct {
+	from, to domain.BizDate
+	plan     domain.Plan
+	gaps     []domain.FireGap
+	outcomes []domain.DepOutcome
+	// starts is set for a job that its upstreams start: what they came to, by date.
+	starts map[domain.BizDate]start
+}
+
+// start says of one date whether an upstream's end is to start a fire, and which one's end
+// has made that impossible.
+type start struct {
+	planned bool
+	dead    domain.DepOutcome // zero: it may still come
+}
+
+// want is what a dependency asks of the facts.
+type want struct{ require, check string }
+
+// verdict is what the facts mean to whoever wants them so.
 type verdict struct {
-	State domain.DepState // waiting, met or failed
-	By    domain.Instance // met: the last success; failed: the cause
-	Proof []domain.ID     // met: the successes that must still stand
-	Said  Said
+	domain.DepStanding
+	// Proof are the instances that must still stand, each in its run and state, when rows are
+	// flipped by it.
+	Proof []domain.DepOutcome
 }
 
-// Said explains a dependency that waits, in numbers.
-type Said struct {
-	Planned, Done, Open int
-	Missing             []time.Time // planned, not due or not made yet
-	Missed              []time.Time // nobody was alive
-	Nothing             bool        // nothing is planned that could ever meet it
+// part is one planned fire with the instance that it became.
+type part struct {
+	domain.DepPart
+	by domain.DepOutcome
 }
 
-// String says it in English.
-func (s Said) String() string {
+// decide judges the planned fires of the dates. Those count that were planned under the
+// definition in force at their time, and instances born of a schedule or an upstream besides; skipped ones
+// count as not planned. An instance made by hand that ended as it is waited for stands in for planned fires of its
+// date that have no instance; for dates on which nothing was planned the newest one decides.
+func decide(f facts, w want) verdict {
+	if f.plan.TooMany {
+		return verdict{DepStanding: domain.DepStanding{State: domain.DepWaiting, TooMany: true}}
+	}
+	parts, manual := f.parts(w.check)
+	if len(parts) == 0 {
+		parts = unplanned(f, manual, w.check)
+	}
+	v := verdict{DepStanding: domain.DepStanding{State: domain.DepWaiting}}
+	v.count(parts)
+	if len(parts) == 0 {
+		v.Nothing = true
+		return v
+	}
+	switch w.require {
+	case domain.RequireAny:
+		v.any(parts, manual, w.check)
+	case domain.RequireLatest:
+		v.latest(parts)
+	default:
+		v.all(parts)
+	}
+	return v
+}
+
+// kindOf is where an instance stands for whoever waits for an end of the kind.
+func kindOf(s domain.Status, check string) domain.DepPartKind {
 	switch {
-	case s.Nothing:
-		return "no such instance is planned"
-	case len(s.Missed) > 0:
-		return fmt.Sprintf("%d of %d missed: backfill or mark", len(s.Missed), s.Planned)
-	case len(s.Missing) > 0:
-		return fmt.Sprintf("%d of %d, not there yet: %s", s.Done, s.Planned, times(s.Missing))
+	case !s.State.Terminal():
+		return domain.PartOpen
+	case check == domain.CheckDone, (s.State == domain.Success) == (check != domain.CheckFailed):
+		return domain.PartDone
 	}
-	return fmt.Sprintf("%d of %d", s.Done, s.Planned)
+	return domain.PartSpoiled
 }
 
-func times(ts []time.Time) string {
-	const most = 3
-	var out []string
-	for _, t := range ts[:min(len(ts), most)] {
-		out = append(out, t.UTC().Format("2006-01-02T15:04:05Z"))
-	}
-	if len(ts) > most {
-		out = append(out, fmt.Sprintf("and %d more", len(ts)-most))
-	}
-	return strings.Join(out, ", ")
-}
-
-// decideAll applies require: all. Planned fires count under the definition that
-// was in force; a manual success stands in for planned fires that have no
-// instance, or for a schedule that planned none; a manual failure counts only
-// where nothing else could ever meet the date; skipped ones count as not planned.
-func decideAll(plan domain.Plan, ins []domain.Instance) verdict {
-	byKey := map[string]domain.Instance{}
-	var scheduled, manual []domain.Instance
-	for _, in := range ins {
-		byKey[in.FireKey] = in
-		if strings.HasPrefix(in.FireKey, "m:") {
-			manual = append(manual, in)
-		} else if strings.HasPrefix(in.FireKey, "u:") {
-			scheduled = append(scheduled, in)
+// parts are the planned fires in order, and by date the instances made by hand, oldest first.
+func (f facts) parts(check string) ([]part, map[domain.BizDate][]domain.DepOutcome) {
+	byKey := make(map[string]domain.DepOutcome, len(f.outcomes))
+	manual := map[domain.BizDate][]domain.DepOutcome{}
+	for _, o := range f.outcomes {
+		switch {
+		case o.Label == domain.Skipped:
+			byKey[o.FireKey] = o // not planned, and no gap
+		case domain.ByHand(o.FireKey):
+			manual[o.BizDate] = append(manual[o.BizDate], o)
+		default:
+			byKey[o.FireKey] = o
 		}
 	}
-	var v verdict
-	for _, t := range plan.Fires {
-		if contains(plan.Skipped, t) {
+	var out []part
+	for _, p := range f.plan.Fires {
+		key := domain.ScheduleFireKey(p.At)
+		o, there := byKey[key]
+		delete(byKey, key)
+		skipped, missed := f.gap(p.At)
+		switch {
+		case there && o.Label != domain.Skipped:
+			out = append(out, partOf(o, p.At, check))
+		case there, skipped:
+		case missed:
+			out = append(out, part{DepPart: domain.DepPart{Kind: domain.PartMissed, BizDate: p.BizDate, At: p.At}})
+		default:
+			out = append(out, part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: p.BizDate, At: p.At}})
+		}
+	}
+	for date, s := range f.starts {
+		if _, there := byKey[domain.UpstreamFireKey(date)]; !there && s.planned {
+			p := part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: date}}
+			if s.dead.ID != 0 {
+				p = part{DepPart: domain.DepPart{Kind: domain.PartSpoiled, BizDate: date}, by: s.dead}
+			}
+			out = append(out, p)
+		}
+	}
+	for key, o := range byKey { // born of upstream, or of a schedule that did not plan them: backfilled
+		if o.Label != domain.Skipped {
+			at, _ := domain.ScheduledAt(key)
+			out = append(out, partOf(o, at, check))
+		}
+	}
+	slices.SortFunc(out, func(a, b part) int {
+		return cmp.Or(a.BizDate.Compare(b.BizDate), a.At.Compare(b.At), cmp.Compare(a.Instance, b.Instance))
+	})
+	return standIn(out, manual, check), manual
+}
+
+func partOf(o domain.DepOutcome, at time.Time, check string) part {
+	return part{domain.DepPart{Kind: kindOf(o.Status, check), BizDate: o.BizDate, At: at, Instance: o.ID, Status: o.Status}, o}
+}
+
+func (f facts) gap(at time.Time) (skipped, missed bool) {
+	for _, g := range f.gaps {
+		if !at.Before(g.From) && !at.After(g.To) {
+			skipped, missed = skipped || g.Skipped, missed || !g.Skipped
+		}
+	}
+	return skipped, missed
+}
+
+// standIn lets what was made by hand and ended as it is waited for stand in for the
+// planned fires of its date that have no instance.
+func standIn(parts []part, manual map[domain.BizDate][]domain.DepOutcome, check string) []part {
+	for i, p := range parts {
+		if p.Instance != 0 {
 			continue
 		}
-		in, ok := byKey[domain.ScheduleFireKey(t)]
+		if o, ok := good(manual[p.BizDate], check); ok {
+			parts[i] = partOf(o, p.At, check)
+		}
+	}
+	return parts
+}
+
+// good is the newest that ended as it is waited for.
+func good(made []domain.DepOutcome, check string) (domain.DepOutcome, bool) {
+	for _, o := range slices.Backward(made) {
+		if kindOf(o.Status, check) == domain.PartDone {
+			return o, true
+		}
+	}
+	return domain.DepOutcome{}, false
+}
+
+// unplanned stands in for dates on which nothing was planned: each of them needs a good
+// instance made by hand, else its newest one decides. None at all is nothing.
+func unplanned(f facts, manual map[domain.BizDate][]domain.DepOutcome, check string) []part {
+	if len(manual) == 0 {
+		return nil
+	}
+	var out []part
+	for date := f.from; !f.to.Before(date); date = date.AddDays(1) {
+		made := manual[date]
+		o, ok := good(made, check)
 		switch {
 		case ok:
-			scheduled = append(scheduled, in)
-		case contains(plan.Missed, t):
-			v.Said.Missed = append(v.Said.Missed, t)
-			v.Said.Planned++
+			out = append(out, partOf(o, time.Time{}, check))
+		case len(made) > 0:
+			out = append(out, partOf(made[len(made)-1], time.Time{}, check))
 		default:
-			v.Said.Missing = append(v.Said.Missing, t)
-			v.Said.Planned++
-		}
-	}
-	v.count(scheduled)
-	standIn := last(manual, func(in domain.Instance) bool { return in.State == domain.Success })
-	if len(v.Said.Missing)+len(v.Said.Missed) > 0 && standIn != nil {
-		v.Said.Missing, v.Said.Missed = nil, nil
-		v.succeed(*standIn)
-	}
-	if v.Said.Planned == 0 {
-		return v.manualOnly(manual, standIn)
-	}
-	return v.close()
-}
-
-// count adds up instances that count as planned.
-func (v *verdict) count(ins []domain.Instance) {
-	for _, in := range ins {
-		if in.Label == domain.Skipped {
-			continue
-		}
-		v.Said.Planned++
-		switch {
-		case in.State == domain.Success:
-			v.Said.Done++
-			v.succeed(in)
-		case in.State.Terminal():
-			v.State, v.By = domain.DepFailed, in
-		default:
-			v.Said.Open++
-		}
-	}
-}
-
-func (v *verdict) succeed(in domain.Instance) {
-	v.Proof = append(v.Proof, in.ID)
-	if v.State != domain.DepFailed && in.ID > v.By.ID {
-		v.By = in
-	}
-}
-
-// manualOnly decides a date for which no schedule planned anything.
-func (v *verdict) manualOnly(manual []domain.Instance, success *domain.Instance) verdict {
-	newest := last(manual, func(in domain.Instance) bool { return in.Label != domain.Skipped })
-	switch {
-	case success != nil:
-		return verdict{State: domain.DepMet, By: *success, Proof: []domain.ID{success.ID}, Said: Said{Planned: 1, Done: 1}}
-	case newest == nil:
-		return verdict{State: domain.DepWaiting, Said: Said{Nothing: true}}
-	case newest.State.Terminal():
-		return verdict{State: domain.DepFailed, By: *newest, Said: Said{Planned: 1}}
-	}
-	return verdict{State: domain.DepWaiting, Said: Said{Planned: 1, Open: 1}}
-}
-
-func (v *verdict) close() verdict {
-	if v.State == domain.DepFailed {
-		return *v
-	}
-	v.State = domain.DepMet
-	if v.Said.Open > 0 || len(v.Said.Missing)+len(v.Said.Missed) > 0 {
-		v.State, v.By, v.Proof = domain.DepWaiting, domain.Instance{}, nil
-	}
-	return *v
-}
-
-func last(ins []domain.Instance, ok func(domain.Instance) bool) *domain.Instance {
-	var out *domain.Instance
-	for i := range ins {
-		if ok(ins[i]) && (out == nil || ins[i].ID > out.ID) {
-			out = &ins[i]
+			out = append(out, part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: date}})
 		}
 	}
 	return out
 }
 
-func contains(ts []time.Time, t time.Time) bool {
-	return slices.ContainsFunc(ts, t.Equal)
+// count adds the parts up and keeps those that are told.
+func (v *verdict) count(parts []part) {
+	inWay := 0
+	for _, p := range parts {
+		v.Planned++
+		switch p.Kind {
+		case domain.PartDone:
+			v.Done++
+		case domain.PartOpen:
+			v.Open++
+		case domain.PartMissing:
+			v.Missing++
+		case domain.PartMissed:
+			v.Missed++
+		default:
+			v.Spoiled++
+		}
+		if p.Kind != domain.PartDone {
+			inWay++
+		}
+	}
+	room := max(domain.MaxDepParts-inWay, 0) // for those that are done
+	for _, p := range parts {
+		if len(v.Parts) == domain.MaxDepParts || p.Kind == domain.PartDone && room == 0 {
+			continue
+		}
+		if p.Kind == domain.PartDone {
+			room--
+		}
+		v.Parts = append(v.Parts, p.DepPart)
+	}
+}
+
+// all wants each planned fire; one that ended otherwise decides at once.
+func (v *verdict) all(parts []part) {
+	for _, p := range parts {
+		switch p.Kind {
+		case domain.PartSpoiled:
+			v.fail(p.by)
+			return
+		case domain.PartDone:
+			v.Proof = append(v.Proof, p.by)
+		}
+	}
+	if v.Done < v.Planned {
+		v.Proof = nil
+		return
+	}
+	v.State = domain.DepMet
+	v.By = newest(v.Proof)
+}
+
+// any wants one, planned or made by hand.
+func (v *verdict) any(parts []part, manual map[domain.BizDate][]domain.DepOutcome, check string) {
+	for _, p := range parts {
+		if p.Kind == domain.PartDone {
+			v.meet(p.by)
+			return
+		}
+	}
+	var byHand []domain.DepOutcome
+	for _, made := range manual {
+		byHand = append(byHand, made...)
+	}
+	slices.SortFunc(byHand, func(a, b domain.DepOutcome) int { return cmp.Compare(a.ID, b.ID) })
+	if o, ok := good(byHand, check); ok {
+		v.meet(o)
+		return
+	}
+	open := slices.ContainsFunc(byHand, func(o domain.DepOutcome) bool { return kindOf(o.Status, check) == domain.PartOpen })
+	if !open && v.Settled() {
+		v.fail(parts[len(parts)-1].by)
+	}
+}
+
+// latest lets the last planned fire decide.
+func (v *verdict) latest(parts []part) {
+	switch last := parts[len(parts)-1]; last.Kind {
+	case domain.PartDone:
+		v.meet(last.by)
+	case domain.PartSpoiled:
+		v.fail(last.by)
+	}
+}
+
+func (v *verdict) meet(o domain.DepOutcome) {
+	v.State, v.By, v.Proof = domain.DepMet, o, []domain.DepOutcome{o}
+}
+
+func (v *verdict) fail(o domain.DepOutcome) {
+	v.State, v.By, v.Proof = domain.DepFailed, o, []domain.DepOutcome{o}
+}
+
+func newest(made []domain.DepOutcome) domain.DepOutcome {
+	return slices.MaxFunc(made, func(a, b domain.DepOutcome) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// act is what a row is to become by a verdict; waiting leaves it as it is.
+func act(v verdict, w want, policy domain.FailurePolicy) domain.DepState {
+	switch {
+	case v.State != domain.DepFailed:
+		return v.State
+	case policy == domain.FailureHold:
+		return domain.DepWaiting
+	case policy == domain.FailureRun && (v.Settled() || w.require == domain.RequireLatest):
+		return domain.DepPassed
+	case policy == domain.FailureRun:
+		return domain.DepWaiting // until what is left has ended too
+	}
+	return domain.DepFailed
 }

@@ -1,12 +1,44 @@
 package domain
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
-// Cause is why an instance is cancelled: an upstream instance, in one of its
-// runs, that ended without success.
+// What a dependency wants of the planned fires of its dates: all of them (the default), one
+// of them, or the last one.
+const (
+	RequireAll    = "all"
+	RequireAny    = "any"
+	RequireLatest = "latest"
+)
+
+// What an upstream fire must have come to: success (the default), an end of whatever kind, or
+// an end without success.
+const (
+	CheckSuccess = "success"
+	CheckDone    = "done"
+	CheckFailed  = "failed"
+)
+
+// FailurePolicy says what becomes of an instance that waits for what will not come about.
+type FailurePolicy string
+
+// The policies: cancel it (the default), let it wait until the upstream is rerun or a person
+// releases it, or let it run once the upstream has ended for good.
+const (
+	FailureCancel FailurePolicy = "cancel"
+	FailureHold   FailurePolicy = "hold"
+	FailureRun    FailurePolicy = "run"
+)
+
+// Cause is why an instance is cancelled: an upstream instance, in one of its runs, that ended
+// otherwise than it is waited for.
 type Cause struct {
 	Instance, Run ID
-	Name          string // of the upstream job
+	State         State // in which it ended; the cause stands while it is in it
+	Name          string
 }
 
 // DepState is where a dependency of an instance stands.
@@ -17,36 +49,136 @@ const (
 	DepWaiting DepState = "waiting"
 	DepMet     DepState = "met"
 	DepFailed  DepState = "failed"
-	DepVoid    DepState = "void" // its instance ended without it
+	DepVoid    DepState = "void"   // its instance ended without it
+	DepPassed  DepState = "passed" // not met, and its instance went on: on_upstream_failure: run
+	DepWaived  DepState = "waived" // not met, and a person released its instance
 )
 
-// InstanceDep is one dependency of one instance: an upstream job and the business
-// date of it that is waited for.
+// Lets reports whether an instance may go on that stands so with a dependency.
+func (s DepState) Lets() bool { return s == DepMet || s == DepPassed || s == DepWaived }
+
+// InstanceDep is one dependency of one instance: an upstream job and the business dates of it
+// that are waited for.
 type InstanceDep struct {
 	InstanceID ID
+	No         int // its place in the definition; 0 for those that versions before had made
 	ProjectID  ID
-	Upstream   ID // 0: the job is gone
+	Upstream   ID // below 0: the job is gone
 	Name       string
-	BizDate    BizDate
+	Rule       DepDates // from which the dates come
+	BizDate    BizDate  // the first date of the set
+	To         BizDate  // the last date of the set
 	Require    string
 	Check      string
+	OnFailure  FailurePolicy
 	State      DepState
 	By         ID // the upstream instance that met or failed it
 	ChangedAt  time.Time
 }
 
-// Plan is what a schedule planned for one business date of a job.
-type Plan struct {
-	Fires []time.Time // planned, past and future, in order
-	// Skipped are planned times that policy passed over: they count as not planned.
-	// Missed ones had nobody alive: they block until made good.
-	Skipped, Missed []time.Time
+// Several reports whether it is about more than one date.
+func (d InstanceDep) Several() bool { return d.BizDate != d.To }
+
+// Covers reports whether the date is one of those that are waited for.
+func (d InstanceDep) Covers(day BizDate) bool { return !day.Before(d.BizDate) && !d.To.Before(day) }
+
+// DepOutcome is an instance as far as a dependency on it needs it.
+type DepOutcome struct {
+	ID, RunID ID
+	JobID     ID
+	JobName   string
+	FireKey   string
+	BizDate   BizDate
+	RunNo     int
+	EndedAt   time.Time // zero: it has not
+	Status
 }
 
-// NodeOfDate is a job as it stood on a business date, for the picture of a DAG.
-type NodeOfDate struct {
-	JobID    ID
-	Name     string
-	Instance ID // 0: none
-	Status
+// ScheduledAt is the planned moment in the key of a fire that was born of a schedule.
+func ScheduledAt(key string) (time.Time, bool) {
+	text, ok := strings.CutPrefix(key, "s:")
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(ms).UTC(), true
+}
+
+// ByHand reports whether the key is that of a fire made by hand.
+func ByHand(key string) bool { return strings.HasPrefix(key, "m:") }
+
+// PlannedFire is a moment at which a schedule asks for an instance.
+type PlannedFire struct {
+	At      time.Time
+	BizDate BizDate
+}
+
+// Plan is what a schedule planned for some business dates of a job, past and future, in order.
+type Plan struct {
+	Fires   []PlannedFire
+	TooMany bool // more than can be judged; Fires is empty
+}
+
+// FireGap is planned fires, from the first to the last, that made no instance: Skipped ones
+// were passed over by policy and count as not planned, others had nobody alive.
+type FireGap struct {
+	From, To time.Time
+	Skipped  bool
+}
+
+// DepPartKind is where one planned fire of a dependency stands.
+type DepPartKind string
+
+// The kinds of part.
+const (
+	PartDone    DepPartKind = "done"    // ended as it is waited for
+	PartOpen    DepPartKind = "open"    // has not ended
+	PartMissing DepPartKind = "missing" // planned, and there is no instance yet
+	PartMissed  DepPartKind = "missed"  // planned, and nobody was alive
+	PartSpoiled DepPartKind = "spoiled" // ended otherwise
+)
+
+// DepPart is one planned fire of the dates of a dependency.
+type DepPart struct {
+	Kind     DepPartKind
+	BizDate  BizDate
+	At       time.Time // the planned moment; zero: planned by none
+	Instance ID        // 0: there is none
+	Status   Status
+}
+
+// DepStanding is what the outcomes of an upstream mean to a dependency.
+type DepStanding struct {
+	State DepState // waiting, met or failed
+	// By is the instance that decides: the last success, or the one because of which it can't
+	// be met. Zero while it waits.
+	By DepOutcome
+	// How many of its planned fires stand how.
+	Planned, Done, Open, Missing, Missed, Spoiled int
+	Parts                                         []DepPart // in order, at most MaxDepParts; those that stand in the way first kept
+	// Nothing says that nothing is planned that could ever meet it, TooMany that more is
+	// planned than can be judged.
+	Nothing, TooMany bool
+}
+
+// MaxDepParts bounds DepStanding.Parts.
+const MaxDepParts = 62
+
+// Settled reports whether all planned fires have ended.
+func (s DepStanding) Settled() bool { return s.Open+s.Missing+s.Missed == 0 }
+
+// StartEdge says that an end of Up starts Down: a job without a schedule of its own.
+type StartEdge struct {
+	Up, Down ID
+	Check    string
+}
+
+// StaleMark says that an instance succeeded on what an upstream made before it ran again.
+type StaleMark struct {
+	Instance  ID
+	ProjectID ID
+	By, Run   ID // the upstream instance, and its run that succeeded since
+	Name      string
+	BizDate   BizDate // of the upstream instance
+	At        time.Time
 }

@@ -118,13 +118,15 @@ type Retry struct {
 	BackoffSec []int `json:"backoff_sec,omitempty"`
 }
 
-// Dep is one dependency: a job, which biz_date of it, and what it must have reached.
+// Dep is one dependency: a job, which business dates of it, and what it must have reached.
 type Dep struct {
-	Project string `json:"project"`
-	Name    string `json:"name"`
-	BizDate string `json:"biz_date"` // current
-	Check   string `json:"check"`    // success
-	Require string `json:"require"`  // all
+	Project string   `json:"project"`
+	Name    string   `json:"name"`
+	BizDate DepDates `json:"biz_date"`
+	Check   string   `json:"check"`   // CheckSuccess, CheckDone, CheckFailed
+	Require string   `json:"require"` // RequireAll, RequireAny, RequireLatest
+	// FirstDate is given where a job depends on itself: dates up to it wait for nothing.
+	FirstDate BizDate `json:"first_date,omitzero"`
 }
 
 // Key names the job depended on.
@@ -164,6 +166,10 @@ type JobSpec struct {
 	DepsTimeoutSec  int        `json:"deps_timeout_sec,omitempty"`
 
 	Deps []Dep `json:"deps,omitempty"`
+	// Trigger is TriggerUpstream for a job that an end of one of its upstreams starts; else "".
+	Trigger TriggerKind `json:"trigger,omitempty"`
+	// OnUpstreamFailure is FailureHold or FailureRun; "" is FailureCancel.
+	OnUpstreamFailure FailurePolicy `json:"on_upstream_failure,omitempty"`
 
 	// Enabled is true unless the file says otherwise. EnabledGiven tells whether it says so:
 	// a file that is silent leaves a paused job paused.
@@ -174,6 +180,9 @@ type JobSpec struct {
 // Key names the job.
 func (s JobSpec) Key() JobKey { return JobKey{s.Project, s.Name} }
 
+// FailurePolicy is what becomes of an instance whose upstream does not come good.
+func (s JobSpec) FailurePolicy() FailurePolicy { return cmp.Or(s.OnUpstreamFailure, FailureCancel) }
+
 // Digest is the hash of the meaning, 64 hex digits: a new version is made only when it changes.
 // The order of topics, tags and dependencies does not count. Enabled is left out, since pausing
 // changes the job and not its definition: whoever applies a file compares it by itself.
@@ -182,7 +191,7 @@ func (s JobSpec) Digest() string {
 	s.Topics = sorted(s.Topics)
 	s.Tags = sorted(s.Tags)
 	s.Deps = slices.SortedFunc(slices.Values(s.Deps), func(a, b Dep) int {
-		return cmp.Or(a.Key().Compare(b.Key()), strings.Compare(a.BizDate, b.BizDate))
+		return cmp.Or(a.Key().Compare(b.Key()), strings.Compare(string(a.BizDate), string(b.BizDate)), strings.Compare(a.Check, b.Check))
 	})
 	s.Exec.Spec = canonical(s.Exec.Spec)
 	text, err := json.Marshal(s)

@@ -28,4 +28,7 @@ type JobName struct {
 }
 
 // JobEdge leads from a job to one that depends on it, under the definitions in force.
-type JobEdge struct{ Up, Down ID }
+type JobEdge struct {
+	Up, Down ID
+	Back     bool // only on earlier dates of Up
+}

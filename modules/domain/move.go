@@ -13,6 +13,7 @@ type MoveName string
 // the attempt; each of the others also writes a row of history.
 const (
 	MoveRelease        MoveName = "release"         // the last dependency was met
+	MoveWaive          MoveName = "waive"           // a person released it without what it waits for
 	MoveHold           MoveName = "hold"            // another instance of the job is in its way (overlap)
 	MoveUnhold         MoveName = "unhold"          // the way is free
 	MoveDispatch       MoveName = "dispatch"        // an attempt was committed for a target
@@ -58,6 +59,7 @@ func with(a []Status, b ...Status) []Status { return append(slices.Clone(a), b..
 // is printed from it.
 var Moves = []Move{
 	{MoveRelease, running(WaitingDeps), running(Queued), true, "the last dependency was met"},
+	{MoveWaive, running(WaitingDeps), running(Queued), false, "a person released it: what it still waits for is waived"},
 	{MoveHold, running(Queued), running(HeldOverlap), false, "another instance of the job is unfinished and its overlap policy queues"},
 	{MoveUnhold, running(HeldOverlap), running(Queued), false, "the instance that was in its way ended"},
 	{MoveDispatch, running(Queued), running(Dispatched), true, "an attempt was committed for a target"},

@@ -21,6 +21,7 @@ const (
 	ActInstanceRead      Action = "instance.read"          //
 	ActInstanceTrigger   Action = "instance.trigger"       //
 	ActInstanceKill      Action = "instance.kill"          //
+	ActInstanceRelease   Action = "instance.release"       // without what it waits for
 	ActInstanceRerun     Action = "instance.rerun"         // of what failed or was cancelled
 	ActInstanceRerunDone Action = "instance.rerun_success" // of what succeeded
 	ActBackfillStart     Action = "backfill.start"         // of what has not succeeded

@@ -31,9 +31,12 @@ type Deps interface {
 	// about to be born or brought back (old rows are reset), and returns how many
 	// each waits for; absent = none.
 	Attach(ctx context.Context, ins []domain.Instance) (map[domain.ID]int, error)
-	// Reopened tells, in the transaction of ctx, that instances which had succeeded
-	// run again: rows that they had met and whose instance still waits are open again.
+	// Reopened tells, in the transaction of ctx, that instances which had ended
+	// run again: rows that they had decided and whose instance still waits are open again, and
+	// they are stale no more.
 	Reopened(ctx context.Context, ins []domain.Instance) error
+	// Waive marks, in the transaction of ctx, what the instance still waits for as waived.
+	Waive(ctx context.Context, instance domain.ID) error
 }
 
 // Tally keeps figures as things change, in the transaction of ctx.
@@ -47,10 +50,11 @@ type Listener interface {
 	Changed(changes []domain.Change)
 }
 
-// Dependency is one dependency of an instance with what is said of it.
+// Dependency is one dependency of an instance with how its upstream stands; Standing is zero
+// where that is not known.
 type Dependency struct {
 	domain.InstanceDep
-	Said string // for one that waits: what is missing, in English
+	Standing domain.DepStanding
 }
 
 // DepsOf reads the dependencies of instances.
@@ -58,6 +62,8 @@ type DepsOf interface {
 	Of(ctx context.Context, instance domain.ID) ([]Dependency, error)
 	// Waiters lists the rows that name a job on a business date, whatever their state.
 	Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error)
+	// Stale reads which of the instances began on what an upstream has made anew since.
+	Stale(ctx context.Context, instances []domain.ID) (map[domain.ID]domain.StaleMark, error)
 }
 
 // Workers lists the workers as they were last seen, lost ones too.

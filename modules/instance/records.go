@@ -70,27 +70,8 @@ func (r *Records) explainDeps(ctx context.Context, f *Facts) error {
 		return err
 	}
 	for _, d := range deps {
-		if d.State != domain.DepWaiting {
-			continue
-		}
-		m := MissingDep{Dependency: d}
-		if d.Upstream > 0 {
-			ups, err := r.Store.OfDates(ctx, d.Upstream, []domain.BizDate{d.BizDate})
-			if err != nil {
-				return err
-			}
-			m.Newest = newestOpen(ups)
-		}
-		f.Missing = append(f.Missing, m)
-	}
-	return nil
-}
-
-// newestOpen is the newest instance that has not succeeded, nil if there is none.
-func newestOpen(ins []domain.Instance) *domain.Instance {
-	for i := len(ins) - 1; i >= 0; i-- {
-		if ins[i].State != domain.Success && ins[i].Label != domain.Skipped {
-			return &ins[i]
+		if d.State == domain.DepWaiting {
+			f.Missing = append(f.Missing, d)
 		}
 	}
 	return nil

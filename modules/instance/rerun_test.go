@@ -64,7 +64,7 @@ func TestUpstream(t *testing.T) {
 			t.Errorf("met at %s", got.MetAt)
 		}
 
-		cause := domain.Cause{Instance: up.ID, Run: up.RunID, Name: "a"}
+		cause := domain.Cause{Instance: up.ID, Run: up.RunID, State: domain.Failed, Name: "a"}
 		done, err := w.life.CancelUpstream(t.Context(), map[domain.ID]domain.Cause{down.ID: cause})
 		w.ok(err)
 		if len(done) != 0 {

@@ -14,7 +14,7 @@ type Facts struct {
 	Instance domain.Instance
 	Spec     domain.JobSpec
 	Attempt  *domain.Attempt // the one in force, or the last
-	Missing  []MissingDep    // waiting_deps: what is not met
+	Missing  []Dependency    // waiting_deps: what is not met
 	InWay    *domain.Instance
 	Cause    *domain.Instance // upstream_failed: as it now stands
 	Kill     *domain.Event    // killed: the order
@@ -24,13 +24,6 @@ type Facts struct {
 	BrokerKnown, BrokerThere bool
 	LostAfter                time.Duration // how long a worker may be silent; 0 = 10 s
 	Now                      time.Time
-}
-
-// MissingDep is a dependency that waits. Newest is the newest instance of that job
-// and date that has not succeeded, nil if there is none.
-type MissingDep struct {
-	Dependency
-	Newest *domain.Instance
 }
 
 // Why says why an instance is not running, that it runs, or how it ended; and of what
@@ -127,6 +120,8 @@ func whyCancelled(f Facts) Sentence {
 	switch {
 	case in.Label == domain.UpstreamFailed && f.Cause != nil:
 		return say("why.upstream_failed", "job", f.Cause.JobName, "date", f.Cause.BizDate, "id", f.Cause.ID.String(), "status", f.Cause.Status)
+	case in.Label == domain.UpstreamFailed && in.CancelledBy.InstanceID == 0:
+		return say("why.upstream_succeeded", "message", in.Message)
 	case in.Label == domain.UpstreamFailed:
 		return say("why.upstream_gone", "id", in.CancelledBy.InstanceID.String())
 	case in.Label == domain.Killed && f.Kill != nil && f.Attempt != nil && f.Attempt.State == domain.AttemptLost:
@@ -161,14 +156,7 @@ func whyWaiting(f Facts) Sentence {
 	}
 	var names []Sentence
 	for _, m := range f.Missing[:min(len(f.Missing), maxNamed)] {
-		switch {
-		case m.Upstream <= 0:
-			names = append(names, say("why.dep_gone", "job", m.Name, "date", m.BizDate))
-		case m.Newest != nil:
-			names = append(names, say("why.dep_open", "job", m.Name, "date", m.BizDate, "status", m.Newest.Status, "said", m.Said))
-		default:
-			names = append(names, say("why.dep_missing", "job", m.Name, "date", m.BizDate, "said", m.Said))
-		}
+		names = append(names, whyMissing(m))
 	}
 	if more := len(f.Missing) - maxNamed; more > 0 {
 		names = append(names, say("why.and_more", "n", more))
@@ -177,6 +165,21 @@ func whyWaiting(f Facts) Sentence {
 		return say("why.waiting_deps_since", "list", names, "at", in.CreatedAt)
 	}
 	return say("why.waiting_deps", "list", names)
+}
+
+// whyMissing says of one dependency what it waits for.
+func whyMissing(m Dependency) Sentence {
+	date, said := DatesOf(m.InstanceDep), Standing(m)
+	lost := m.Standing.State == domain.DepFailed
+	switch {
+	case m.Upstream <= 0:
+		return say("why.dep_gone", "job", m.Name, "date", date)
+	case lost && m.OnFailure == domain.FailureHold:
+		return say("why.dep_held", "job", m.Name, "date", date, "said", said)
+	case lost && m.OnFailure == domain.FailureRun:
+		return say("why.dep_run_after", "job", m.Name, "date", date, "said", said)
+	}
+	return say("why.dep_missing", "job", m.Name, "date", date, "said", said)
 }
 
 func whySent(f Facts) Sentence {

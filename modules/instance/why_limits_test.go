@@ -46,7 +46,8 @@ func waiting(label domain.Label) instance.Facts {
 			OnWorkerLost: domain.LossRetry, QueueTimeoutSec: 1800, DepsTimeoutSec: 1800},
 		Attempt: &domain.Attempt{Target: "w1", Boot: 1, State: domain.AttemptGranted, DispatchedAt: at(since), GrantedAt: at(since), KillAt: at(since), Deadline: 30 * time.Minute, Message: "disk full"},
 		Workers: []domain.Worker{{Name: "w1", Boot: 1, State: domain.WorkerAvailable, Types: []string{"shell"}, Lanes: map[domain.Lane]int{domain.LaneDefault: 2}, SeenAt: at(heard)}},
-		Missing: []instance.MissingDep{{Dependency: instance.Dependency{InstanceDep: domain.InstanceDep{Name: "up", Upstream: 5, BizDate: date("2026-02-03")}, Said: "1 of 2"}}},
+		Missing: []instance.Dependency{{InstanceDep: domain.InstanceDep{Name: "up", Upstream: 5, BizDate: date("2026-02-03"), To: date("2026-02-03")},
+			Standing: domain.DepStanding{State: domain.DepWaiting, Planned: 2, Done: 1}}},
 	}
 }
 
@@ -72,7 +73,7 @@ func worker(change func(w *domain.Worker)) func(f *instance.Facts) {
 func waits() []wait {
 	both, from := []string{since, until}, []string{since}
 	return []wait{
-		{"dependencies", domain.WaitingDeps, nil, "It waits since {since} for up of 2026-02-03 (1 of 2). It has no deps_timeout", "起等待 up 2026-02-03（1 of 2）。 任务没有设置 deps_timeout", from},
+		{"dependencies", domain.WaitingDeps, nil, "It waits since {since} for up of 2026-02-03 (1 of 2). It has no deps_timeout", "起等待 up 2026-02-03（2 个中已满足 1 个）。 任务没有设置 deps_timeout", from},
 		{"dependencies, limited", domain.WaitingDeps, limited, "fails, by its deps_timeout of 30 min", "仍未满足则失败", both},
 		{"overlap", domain.HeldOverlap, func(f *instance.Facts) {
 			f.InWay = &domain.Instance{ID: 9, BizDate: date("2026-02-02"), Status: running(domain.Executing)}

@@ -18,7 +18,7 @@ func TestEveryStatusHasASentence(t *testing.T) {
 	many := instance.Facts{Attempt: &domain.Attempt{Target: "w1", State: domain.AttemptGranted, KillAt: at, GrantedAt: at, ExitCode: &code},
 		InWay: &domain.Instance{ID: 5, Status: running(domain.Executing)}, Cause: &domain.Instance{ID: 6, JobName: "up", Status: failed(domain.Timeout)},
 		Kill: &domain.Event{Actor: "ana", Note: "killed by ana: wrong date", At: at}, Now: at,
-		Missing: []instance.MissingDep{{Dependency: instance.Dependency{InstanceDep: domain.InstanceDep{Name: "up"}}}}}
+		Missing: []instance.Dependency{{InstanceDep: domain.InstanceDep{Name: "up"}}}}
 	for _, state := range domain.States {
 		labels := append([]domain.Label{}, domain.Labels[state]...)
 		if state == domain.Success {
@@ -144,19 +144,20 @@ func TestExplain(t *testing.T) {
 		w.deps[jobA] = 1
 		waiting := w.fire(jobA)
 		w.missing = []instance.Dependency{
-			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: jobB, Name: "b", BizDate: waiting.BizDate, State: domain.DepWaiting}, Said: "1 of 2"},
-			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: 99, Name: "c", BizDate: waiting.BizDate, State: domain.DepWaiting}, Said: "no such instance is planned"},
-			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: -1, Name: "d", BizDate: waiting.BizDate, State: domain.DepWaiting}},
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: jobB, Name: "b", BizDate: waiting.BizDate, To: waiting.BizDate, State: domain.DepWaiting},
+				Standing: domain.DepStanding{State: domain.DepWaiting, Planned: 2, Done: 1, Open: 1, Parts: []domain.DepPart{{Kind: domain.PartOpen, BizDate: waiting.BizDate, Instance: 1, Status: running(domain.Queued)}}}},
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: 99, Name: "c", BizDate: waiting.BizDate, To: waiting.BizDate, State: domain.DepWaiting}, Standing: domain.DepStanding{State: domain.DepWaiting, Nothing: true}},
+			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: -1, Name: "d", BizDate: waiting.BizDate, To: waiting.BizDate, State: domain.DepWaiting}},
 			{InstanceDep: domain.InstanceDep{InstanceID: waiting.ID, Upstream: jobA, Name: "met", State: domain.DepMet}},
 		}
 		up := w.fire(jobB)
-		said(waiting.ID, "b of 2026-02-03 (Running, queued; 1 of 2)", "c of 2026-02-03 (no such instance is planned)", "d of 2026-02-03 (that job is gone)")
+		said(waiting.ID, "b of 2026-02-03 (1 of 2, missing 2026-02-03 (Running, queued))", "c of 2026-02-03 (no such instance is planned)", "d of 2026-02-03 (that job is gone)")
 		if strings.Contains(why(waiting.ID), "met") {
 			t.Errorf("%q names what is met", why(waiting.ID))
 		}
 		_, err = w.life.Kill(t.Context(), up.ID, "ben", "")
 		w.ok(err)
-		_, err = w.life.CancelUpstream(t.Context(), map[domain.ID]domain.Cause{waiting.ID: {Instance: up.ID, Run: up.RunID, Name: "b"}})
+		_, err = w.life.CancelUpstream(t.Context(), map[domain.ID]domain.Cause{waiting.ID: {Instance: up.ID, Run: up.RunID, State: domain.Cancelled, Name: "b"}})
 		w.ok(err)
 		said(waiting.ID, "cancelled because upstream b of 2026-02-03", "Cancelled, killed")
 		said(up.ID, "killed by ben at")

@@ -34,6 +34,7 @@ type world struct {
 
 	missing []instance.Dependency
 	waiters []domain.InstanceDep
+	waived  []domain.ID
 	workers []domain.Worker
 }
 
@@ -118,6 +119,12 @@ func (w *world) Attach(_ context.Context, ins []domain.Instance) (map[domain.ID]
 
 // Reopened opens nothing.
 func (w *world) Reopened(context.Context, []domain.Instance) error { return nil }
+
+// Waive notes it.
+func (w *world) Waive(_ context.Context, id domain.ID) error {
+	w.waived = append(w.waived, id)
+	return nil
+}
 
 // Record remembers what it was told.
 func (w *world) Record(_ context.Context, changes []domain.Change) error {
@@ -272,6 +279,11 @@ func (w *world) Of(context.Context, domain.ID) ([]instance.Dependency, error) { 
 // Waiters has none.
 func (w *world) Waiters(context.Context, domain.ID, domain.BizDate) ([]domain.InstanceDep, error) {
 	return w.waiters, nil
+}
+
+// Stale has none.
+func (w *world) Stale(context.Context, []domain.ID) (map[domain.ID]domain.StaleMark, error) {
+	return nil, nil
 }
 
 // List is the workers of the test.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -20,6 +21,8 @@ type Definitions struct {
 	Projects    Projects
 	Audit       Audit
 	DefaultZone string // IANA name, for files that give none
+	// Waiting counts instances that wait; nil: nothing is said of them.
+	Waiting Waiting
 
 	// Versions keeps definitions in memory; several may share one. nil: its own.
 	Versions *Versions
@@ -55,7 +58,8 @@ type Applied struct {
 func edges(a Applied, byKey map[domain.JobKey]domain.ID) []store.Edge {
 	out := make([]store.Edge, len(a.Job.Spec.Deps))
 	for i, dep := range a.Job.Spec.Deps {
-		out[i] = store.Edge{JobID: a.Job.ID, Upstream: byKey[dep.Key()], ProjectID: a.Job.ProjectID, Dep: dep}
+		out[i] = store.Edge{JobID: a.Job.ID, Upstream: byKey[dep.Key()], ProjectID: a.Job.ProjectID, Dep: dep,
+			Starts: a.Job.Spec.Trigger == domain.TriggerUpstream && dep.BizDate == domain.DepCurrent && byKey[dep.Key()] != a.Job.ID}
 	}
 	return out
 }
@@ -86,7 +90,7 @@ func (d *Definitions) graph(ctx context.Context, seen domain.ProjectSet) (Graph,
 		job, ok := byID[l.Job]
 		on, there := byID[l.On]
 		if ok && there {
-			g.Edges = append(g.Edges, Edge{Job: job, On: on})
+			g.Edges = append(g.Edges, Edge{Job: job, On: on, Ahead: l.Dates.Ahead()})
 			known[l.On] = known[l.On] || shown[l.Job]
 		}
 	}
@@ -129,6 +133,11 @@ func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed,
 		}
 		return a, d.Store.SetSource(ctx, old.ID, old.Version, p.Text)
 	}
+	kept, err := d.kept(ctx, old, p)
+	if err != nil {
+		return a, err
+	}
+	a.Warnings = append(slices.Clone(a.Warnings), kept...)
 	a.Change = Updated
 	a.Job.Version++
 	if err := d.Store.Update(ctx, a.Job); err != nil {

@@ -42,7 +42,7 @@ func keys(names ...string) []domain.JobKey {
 	return out
 }
 
-func edge(job, on string) Edge { return Edge{domain.ParseJobKey(job), domain.ParseJobKey(on)} }
+func edge(job, on string) Edge { return Edge{Job: domain.ParseJobKey(job), On: domain.ParseJobKey(on)} }
 
 func TestTheFirstFileAloneLacksBothUpstream(t *testing.T) {
 	alone := parseAll(t, orderStat)
@@ -184,7 +184,7 @@ func TestTenThousandEdges(t *testing.T) {
 	for i := range n {
 		g.Jobs = append(g.Jobs, domain.ParseJobKey(fmt.Sprintf("job_%05d", i)))
 		if i > 0 {
-			g.Edges = append(g.Edges, Edge{g.Jobs[i], g.Jobs[i-1]}, Edge{g.Jobs[i], g.Jobs[random.IntN(i)]})
+			g.Edges = append(g.Edges, Edge{Job: g.Jobs[i], On: g.Jobs[i-1]}, Edge{Job: g.Jobs[i], On: g.Jobs[random.IntN(i)]})
 		}
 	}
 	start := time.Now()

@@ -24,6 +24,7 @@ func jobKeys() map[string]func(*draft, entry) {
 		"cron":     func(*draft, entry) {},
 		"every":    func(*draft, entry) {},
 		"at":       func(*draft, entry) {},
+		"trigger":  (*draft).trigger,
 
 		"misfire": func(d *draft, e entry) {
 			take(d, e, &d.spec.Misfire, domain.MisfireOnce, domain.MisfireSkip, domain.MisfireAll)
@@ -39,16 +40,17 @@ func jobKeys() map[string]func(*draft, entry) {
 			take(d, e, &d.spec.OnWorkerLost, domain.LossRetry, domain.LossWait, domain.LossHold)
 		},
 
-		"params":        func(d *draft, e entry) { d.spec.Params = d.variables(e, idParamName) },
-		"env":           func(d *draft, e entry) { d.spec.Env = d.variables(e, idEnvName) },
-		"idempotent":    func(d *draft, e entry) { d.spec.Idempotent, _ = d.boolean(e) },
-		"enabled":       func(d *draft, e entry) { d.spec.Enabled, d.spec.EnabledGiven = d.boolean(e) },
-		"queue_timeout": func(d *draft, e entry) { d.spec.QueueTimeoutSec, _ = d.whole(e, 1, maxLimitSec) },
-		"deps_timeout":  func(d *draft, e entry) { d.spec.DepsTimeoutSec, _ = d.whole(e, 1, maxLimitSec) },
-		"timeout":       func(d *draft, e entry) { d.spec.TimeoutSec, d.spec.TimeoutGiven = d.whole(e, 1, maxLimitSec) },
-		"retry":         (*draft).retry,
-		"deps":          (*draft).deps,
-		"exec":          (*draft).exec,
+		"params":              func(d *draft, e entry) { d.spec.Params = d.variables(e, idParamName) },
+		"env":                 func(d *draft, e entry) { d.spec.Env = d.variables(e, idEnvName) },
+		"idempotent":          func(d *draft, e entry) { d.spec.Idempotent, _ = d.boolean(e) },
+		"enabled":             func(d *draft, e entry) { d.spec.Enabled, d.spec.EnabledGiven = d.boolean(e) },
+		"queue_timeout":       func(d *draft, e entry) { d.spec.QueueTimeoutSec, _ = d.whole(e, 1, maxLimitSec) },
+		"deps_timeout":        func(d *draft, e entry) { d.spec.DepsTimeoutSec, _ = d.whole(e, 1, maxLimitSec) },
+		"timeout":             func(d *draft, e entry) { d.spec.TimeoutSec, d.spec.TimeoutGiven = d.whole(e, 1, maxLimitSec) },
+		"retry":               (*draft).retry,
+		"deps":                (*draft).deps,
+		"on_upstream_failure": (*draft).onUpstreamFailure,
+		"exec":                (*draft).exec,
 	}
 }
 

@@ -46,3 +46,9 @@ type Projects interface {
 type Audit interface {
 	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error
 }
+
+// Waiting counts what waits under the definitions as they are.
+type Waiting interface {
+	// CountWaiting counts the instances of a job that wait for their dependencies.
+	CountWaiting(ctx context.Context, job domain.ID) (int, error)
+}

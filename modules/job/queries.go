@@ -230,3 +230,18 @@ func (d *Definitions) Find(ctx context.Context, name string) (domain.Job, error)
 	}
 	return domain.Job{}, noJob(name)
 }
+
+// Starts reads the edges of the definitions in force over which an end of an upstream starts a
+// job, in order of Down and Up. The slice may be shared: it must not be changed.
+func (d *Definitions) Starts(ctx context.Context) ([]domain.StartEdge, error) {
+	return d.Store.Starts(ctx)
+}
+
+// InForce reads those of the jobs that are there and enabled.
+func (d *Definitions) InForce(ctx context.Context, jobs []domain.ID) ([]domain.Job, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	on := true
+	return d.Store.List(ctx, store.Filter{IDs: jobs, Enabled: &on, Limit: len(jobs)})
+}

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ const (
 
 // unbuilt are keys of the job file that a later version will know.
 func unbuilt() []string {
-	return []string{"pool", "calendar", "inputs", "shards", "broadcast", "on_upstream_failure",
+	return []string{"pool", "calendar", "inputs", "shards", "broadcast",
 		"approval", "alerts", "outputs"}
 }
 
@@ -28,6 +27,7 @@ type draft struct {
 	*reader
 	spec   domain.JobSpec
 	given  map[string]entry // the keys of job: that are there
+	depAt  []entry          // where each of spec.Deps stands
 	parsed Parsed
 }
 
@@ -131,25 +131,12 @@ func (d *draft) job(e entry) {
 			d.unknownKey(c, idKeyUnknown, slices.Collect(maps.Keys(keys)))
 		}
 	}
-	d.ownProject()
 	d.require(e)
 	d.schedule()
+	d.waits()
 	d.sizes(e)
 	d.templates()
 	d.advise(e)
-}
-
-// ownProject gives dependencies without a project the job's own, which may stand below them.
-func (d *draft) ownProject() {
-	seen := map[domain.JobKey]bool{}
-	for i := range d.spec.Deps {
-		dep := &d.spec.Deps[i]
-		dep.Project = cmp.Or(dep.Project, d.spec.Project)
-		if seen[dep.Key()] {
-			d.add(d.At("job.deps"), "job.deps", idDepTwice, "", "value", dep.Key().String())
-		}
-		seen[dep.Key()] = true
-	}
 }
 
 // require reports what a job can't be without.

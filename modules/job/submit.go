@@ -85,11 +85,19 @@ func (d *Definitions) Check(ctx context.Context, files []File, seen domain.Proje
 	if len(parsed) == 0 {
 		return nil, problems, nil
 	}
-	there, _, err := d.graph(ctx, seen)
+	there, byKey, err := d.graph(ctx, seen)
 	if err != nil {
 		return nil, nil, err
 	}
-	return parsed, append(problems, CheckGraph(there, parsed)...), nil
+	faults := CheckGraph(there, parsed)
+	if len(faults.Errors()) == 0 {
+		warnings, err := d.preview(ctx, parsed, byKey)
+		if err != nil {
+			return nil, nil, err
+		}
+		faults = append(faults, warnings...)
+	}
+	return parsed, append(problems, faults...), nil
 }
 
 func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, out *[]Applied) (Problems, error) {
@@ -111,6 +119,9 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 		return faults, nil
 	}
 	if err := checkNew(r.New, parsed, byKey); err != nil {
+		return nil, err
+	}
+	if err := d.foresee(ctx, parsed, byKey); err != nil {
 		return nil, err
 	}
 	var faults Problems

@@ -66,6 +66,7 @@ type Row struct {
 	Delay    time.Duration
 	Target   ui.Ref
 	Trace    string
+	Stale    string // its upstream ran again after it; "": not so
 }
 
 // ShowPage is one instance. Tab is log, dispatch, params, deps or history.
@@ -111,7 +112,9 @@ type ShowPage struct {
 	Kill     ui.Action // posts: reason
 	Rerun    ui.Action // posts: reason. Its dialog says RerunNote
 	// Settle posts what became of an orphan: as, reason, attempt.
-	Settle      ui.Action
+	Settle ui.Action
+	// Release posts a reason; it lets an instance go on without what it waits for.
+	Release     ui.Action
 	Verdicts    []Verdict
 	LostAttempt string
 	// RerunNote is what a rerun will do, and which successful downstream stays as it is.
@@ -184,15 +187,27 @@ type Param struct {
 	Origin string // job, trigger, default
 }
 
-// Dep is one neighbour of this instance. URL may be empty: nothing there yet.
+// Dep is one neighbour of this instance. URL may be empty: nothing there yet. State says how
+// it is with the dependency, Warning why it will not be met by itself. Parts are the fires that it is
+// about, where they are several; MoreParts is how many are not shown.
 type Dep struct {
-	Job     ui.Ref
-	BizDate string
-	Rule    string
-	Met     bool
-	Status  ui.Status
-	Note    string
-	URL     string
+	Job       ui.Ref
+	BizDate   string // or a range of dates
+	Rule      string
+	Met       bool
+	State     string
+	Status    ui.Status
+	Note      string
+	Warning   string
+	URL       string
+	Parts     []DepPart
+	MoreParts int
+}
+
+// DepPart is one fire. Kind is done, open, missing, missed or spoiled. URL may be empty.
+type DepPart struct {
+	Kind, Text, Title, URL string
+	Status                 ui.Status
 }
 
 // Event is one thing that happened or was done to the instance.

@@ -46,6 +46,7 @@ type brief struct {
 	FinishedAt   stamp     `json:"finishedAt"`
 	Message      string    `json:"message"`
 	DelayMs      *int64    `json:"delayMs"`
+	Stale        *stale    `json:"stale"` // null: it is not, or it was not looked after here
 }
 
 func briefOf(in domain.Instance, names map[domain.ID]domain.JobName) brief {
@@ -112,14 +113,6 @@ type run struct {
 	FinishedAt  stamp  `json:"finishedAt"`
 }
 
-type dep struct {
-	Job      string    `json:"job"`
-	BizDate  string    `json:"bizDate"`
-	State    string    `json:"state"`
-	Said     string    `json:"said"`
-	Instance domain.ID `json:"instance"` // the one that met or failed it; "" while it waits
-}
-
 type event struct {
 	At    stamp  `json:"at"`
 	Move  string `json:"move"`
@@ -134,6 +127,7 @@ func fullOf(w whole, names map[domain.ID]domain.JobName) full {
 	in := w.facts.Instance
 	out := full{brief: briefOf(in, names), Why: instance.Why(w.facts).English(), Params: map[string]string{},
 		Attempts: []attempt{}, Runs: []run{}, Deps: []dep{}, History: []event{}}
+	out.Stale = staleOf(w.stale)
 	for _, p := range w.params() {
 		out.Params[p.name] = p.value
 	}
@@ -148,7 +142,7 @@ func fullOf(w whole, names map[domain.ID]domain.JobName) full {
 			RequestedBy: r.RequestedBy, Reason: r.Reason, Message: r.Message, CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt)})
 	}
 	for _, d := range w.deps {
-		out.Deps = append(out.Deps, dep{Job: d.Name, BizDate: d.BizDate.String(), State: string(d.State), Said: d.Said, Instance: d.By})
+		out.Deps = append(out.Deps, depOf(d))
 	}
 	for _, e := range w.events {
 		out.History = append(out.History, event{At: stamp(e.At), Move: string(e.Move), From: e.From, To: e.To, Actor: e.Actor, Note: e.Note})

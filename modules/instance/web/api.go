@@ -46,9 +46,14 @@ func (h *Handlers) apiList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	marks, err := h.stales(ctx, found.ins)
+	if err != nil {
+		return err
+	}
 	out := make([]brief, len(found.ins))
 	for i, in := range found.ins {
 		out[i] = briefOf(in, names)
+		out[i].Stale = staleOf(marks[in.ID])
 	}
 	same := make([]namesake, len(found.others))
 	for i, n := range found.others {

@@ -46,8 +46,14 @@ func (h *Handlers) listPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	marks, err := h.stales(ctx, found.ins)
+	if err != nil {
+		return err
+	}
 	for _, in := range found.ins {
-		p.Rows = append(p.Rows, rowOf(ctx, in, names, targets))
+		row := rowOf(ctx, in, names, targets)
+		row.Stale = staleText(ctx, marks[in.ID])
+		p.Rows = append(p.Rows, row)
 	}
 	if found.next != "" {
 		p.Pager.NextURL = address(f, found.next)

@@ -101,8 +101,9 @@ func TestInstancePage(t *testing.T) {
 			}
 		}
 		for tab, part := range map[string]string{"dispatch": "exit code 137", "params": "job&#39;s", "deps": "stat", "history": "rerun", "log": "rerun by person2: right date", "nonsense": "rerun by person2"} {
-			w.missing = []instance.Dependency{{InstanceDep: domain.InstanceDep{Upstream: 12, Name: "stat", BizDate: in.BizDate, State: domain.DepWaiting}, Said: "0 of 1"}}
-			w.waiters = []domain.InstanceDep{{InstanceID: in.ID, State: domain.DepWaiting}}
+			w.missing = []instance.Dependency{{InstanceDep: domain.InstanceDep{Upstream: 12, Name: "stat", BizDate: in.BizDate, To: in.BizDate, Rule: domain.DepCurrent, Check: "success", Require: "all", State: domain.DepWaiting},
+				Standing: domain.DepStanding{State: domain.DepWaiting, Planned: 1}}}
+			w.waiters = []domain.InstanceDep{{InstanceID: in.ID, Rule: domain.DepCurrent, Check: "success", Require: "all", State: domain.DepWaiting}}
 			has(t, "tab "+tab, b.get(page+"?tab="+tab), part)
 		}
 		has(t, "the attempt of the first run", b.get(page+"?attempt="+a.ID.String()), `id="L600"`)

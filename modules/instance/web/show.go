@@ -49,6 +49,7 @@ func (h *Handlers) showPage(c echo.Context) error {
 	}
 	p.Kill, p.Rerun, p.RerunNote = actions(ctx, in)
 	p.Settle, p.Verdicts = settleOf(ctx, in)
+	p.Release, p.Stale = releaseOf(ctx, in), staleText(ctx, w.stale)
 	p.LostAttempt = in.AttemptID.String()
 	asked := c.QueryParam("attempt")
 	p.Runs = runsOf(ctx, w, asked)
@@ -281,60 +282,4 @@ func noLines(a domain.Attempt, p instance.LogPage) string {
 		return "log.lost"
 	}
 	return "log.silent"
-}
-
-// neighbours are what the instance waited for, and what waits for its job and date.
-func (h *Handlers) neighbours(ctx context.Context, w whole) (up, down []instances.Dep, err error) {
-	in := w.facts.Instance
-	waiters, err := h.Records.Deps.Waiters(ctx, in.JobID, in.BizDate)
-	if err != nil {
-		return nil, nil, err
-	}
-	var ids []domain.ID
-	for _, d := range w.deps {
-		ids = append(ids, d.By)
-	}
-	for _, m := range w.facts.Missing {
-		if m.Newest != nil {
-			ids = append(ids, m.Newest.ID)
-		}
-	}
-	for _, d := range waiters {
-		ids = append(ids, d.InstanceID)
-	}
-	others, err := h.Records.Store.ByIDs(ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	seen := httpx.Visible(ctx, domain.ActInstanceRead)
-	rule := i18n.T(ctx, "dep.rule_current")
-	for _, d := range w.deps {
-		by := d.By
-		for _, m := range w.facts.Missing {
-			if m.Upstream == d.Upstream && m.Newest != nil {
-				by = m.Newest.ID
-			}
-		}
-		v := depView(others[by], seen)
-		v.Job, v.BizDate, v.Rule, v.Met, v.Note = ui.Ref{ID: d.Name, URL: jobURL(d.Upstream)}, d.BizDate.String(), rule, d.State == domain.DepMet, d.Said
-		up = append(up, v)
-	}
-	for _, d := range waiters {
-		o, ok := others[d.InstanceID]
-		if !ok || !seen.Has(o.ProjectID) {
-			continue
-		}
-		v := depView(o, seen)
-		v.Job, v.BizDate, v.Rule, v.Met = ui.Ref{ID: o.JobName, URL: v.URL}, o.BizDate.String(), rule, d.State == domain.DepMet
-		down = append(down, v)
-	}
-	return up, down, nil
-}
-
-// depView is a neighbour, without what the reader may not see.
-func depView(in domain.Instance, seen domain.ProjectSet) instances.Dep {
-	if in.ID == 0 || !seen.Has(in.ProjectID) {
-		return instances.Dep{}
-	}
-	return instances.Dep{Status: status(in.Status), URL: instanceURL(in.ID)}
 }

@@ -16,6 +16,7 @@ type whole struct {
 	runs     []domain.Run     // first to last, with the one in force
 	deps     []instance.Dependency
 	events   []domain.Event
+	stale    domain.StaleMark // zero: it is not
 }
 
 func (h *Handlers) whole(ctx context.Context, in domain.Instance) (whole, error) {
@@ -38,6 +39,11 @@ func (h *Handlers) whole(ctx context.Context, in domain.Instance) (whole, error)
 	if w.deps, err = h.Records.Deps.Of(ctx, in.ID); err != nil {
 		return w, err
 	}
+	marks, err := h.Records.Deps.Stale(ctx, []domain.ID{in.ID})
+	if err != nil {
+		return w, err
+	}
+	w.stale = marks[in.ID]
 	w.events, err = st.Events(ctx, in.ID)
 	return w, err
 }

@@ -59,6 +59,7 @@ type world struct {
 	denied   []string
 	missing  []instance.Dependency
 	waiters  []domain.InstanceDep
+	stale    map[domain.ID]domain.StaleMark
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
@@ -179,6 +180,9 @@ func (w *world) Attach(context.Context, []domain.Instance) (map[domain.ID]int, e
 // Reopened opens nothing.
 func (w *world) Reopened(context.Context, []domain.Instance) error { return nil }
 
+// Waive waives nothing.
+func (w *world) Waive(context.Context, domain.ID) error { return nil }
+
 // Record counts nothing.
 func (w *world) Record(context.Context, []domain.Change) error { return nil }
 
@@ -191,6 +195,11 @@ func (w *world) Of(context.Context, domain.ID) ([]instance.Dependency, error) { 
 // Waiters is those of the test.
 func (w *world) Waiters(context.Context, domain.ID, domain.BizDate) ([]domain.InstanceDep, error) {
 	return w.waiters, nil
+}
+
+// Stale is the marks of the test.
+func (w *world) Stale(context.Context, []domain.ID) (map[domain.ID]domain.StaleMark, error) {
+	return w.stale, nil
 }
 
 // List has no workers.

@@ -55,12 +55,15 @@ func (s *Store) EdgesOf(ctx context.Context, job domain.ID) ([]Edge, error) {
 	var rows []struct {
 		JobID, UpstreamJobID, ProjectID int64
 		BizDate, Required, Outcome      string
+		FirstDate                       string
+		Starts                          bool
 	}
-	err := s.db.Scan(ctx, &rows, "SELECT * FROM job_dep WHERE job_id = ? OR upstream_job_id = ?", job, job)
+	err := s.db.Scan(ctx, &rows, "SELECT * FROM job_dep WHERE job_id = ? OR upstream_job_id = ? ORDER BY job_id, no", job, job)
 	out := make([]Edge, len(rows))
 	for i, r := range rows {
-		out[i] = Edge{JobID: domain.ID(r.JobID), Upstream: domain.ID(r.UpstreamJobID), ProjectID: domain.ID(r.ProjectID),
-			Dep: domain.Dep{BizDate: r.BizDate, Require: r.Required, Check: r.Outcome}}
+		first, _ := domain.ParseBizDate(r.FirstDate) // "" or written by us
+		out[i] = Edge{JobID: domain.ID(r.JobID), Upstream: domain.ID(r.UpstreamJobID), ProjectID: domain.ID(r.ProjectID), Starts: r.Starts,
+			Dep: domain.Dep{BizDate: domain.DepDates(r.BizDate), Require: r.Required, Check: r.Outcome, FirstDate: first}}
 	}
 	return out, err
 }
@@ -73,7 +76,7 @@ func (s *Store) Dependents(ctx context.Context, jobs []domain.ID) (map[domain.ID
 			UpstreamJobID int64
 			N             int
 		}
-		err := s.db.Scan(ctx, &rows, "SELECT upstream_job_id, COUNT(*) AS n FROM job_dep WHERE upstream_job_id IN ? AND job_id <> upstream_job_id GROUP BY upstream_job_id", part)
+		err := s.db.Scan(ctx, &rows, "SELECT upstream_job_id, COUNT(DISTINCT job_id) AS n FROM job_dep WHERE upstream_job_id IN ? AND job_id <> upstream_job_id GROUP BY upstream_job_id", part)
 		if err != nil {
 			return nil, err
 		}

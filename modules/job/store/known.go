@@ -9,7 +9,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Edges are the edges of the definitions in force, once in the order of their upstreams
+// Edges are the edges of the definitions in force between two different jobs, once in the order of their upstreams
 // and once in that of their downstreams, and the project of each of their ends. They are
 // shared: nobody may change them.
 type Edges struct {
@@ -75,14 +75,43 @@ func (s *Store) readEdges(ctx context.Context) (Edges, error) {
 	e := Edges{Project: map[domain.ID]domain.ID{}}
 	err := s.db.Each(ctx, func(scan func(...any) error) error {
 		var up, down, upProject, downProject int64
-		err := scan(&up, &down, &upProject, &downProject)
-		edge := domain.JobEdge{Up: domain.ID(up), Down: domain.ID(down)}
+		var dates string
+		err := scan(&up, &down, &upProject, &downProject, &dates)
+		edge := domain.JobEdge{Up: domain.ID(up), Down: domain.ID(down), Back: domain.DepDates(dates).Ahead() < 0}
 		e.ByUp = append(e.ByUp, edge)
 		e.Project[edge.Up], e.Project[edge.Down] = domain.ID(upProject), domain.ID(downProject)
 		return err
-	}, "SELECT d.upstream_job_id, d.job_id, u.project_id, d.project_id FROM job_dep d JOIN job u ON u.id = d.upstream_job_id WHERE u.deleted_at = 0")
+	}, "SELECT d.upstream_job_id, d.job_id, u.project_id, d.project_id, d.biz_date FROM job_dep d JOIN job u ON u.id = d.upstream_job_id "+
+		"WHERE u.deleted_at = 0 AND d.job_id <> d.upstream_job_id")
+	// Of several from one job to another the one that stays on the date counts.
+	slices.SortFunc(e.ByUp, func(a, b domain.JobEdge) int {
+		return cmp.Or(cmp.Compare(a.Up, b.Up), cmp.Compare(a.Down, b.Down), order(a.Back)-order(b.Back))
+	})
+	e.ByUp = slices.CompactFunc(e.ByUp, func(a, b domain.JobEdge) bool { return a.Up == b.Up && a.Down == b.Down })
 	e.ByDown = slices.Clone(e.ByUp)
-	slices.SortFunc(e.ByUp, func(a, b domain.JobEdge) int { return cmp.Or(cmp.Compare(a.Up, b.Up), cmp.Compare(a.Down, b.Down)) })
 	slices.SortFunc(e.ByDown, func(a, b domain.JobEdge) int { return cmp.Or(cmp.Compare(a.Down, b.Down), cmp.Compare(a.Up, b.Up)) })
 	return e, err
+}
+
+func order(back bool) int {
+	if back {
+		return 1
+	}
+	return 0
+}
+
+// Starts reads the edges over which an end starts a job, in order of Down and Up.
+func (s *Store) Starts(ctx context.Context) ([]domain.StartEdge, error) {
+	return recall(ctx, s, &s.starts, func(ctx context.Context) ([]domain.StartEdge, error) {
+		var out []domain.StartEdge
+		err := s.db.Each(ctx, func(scan func(...any) error) error {
+			var up, down int64
+			var e domain.StartEdge
+			err := scan(&up, &down, &e.Check)
+			e.Up, e.Down = domain.ID(up), domain.ID(down)
+			out = append(out, e)
+			return err
+		}, "SELECT upstream_job_id, job_id, outcome FROM job_dep WHERE starts = 1 ORDER BY job_id, upstream_job_id, no")
+		return out, err
+	})
 }

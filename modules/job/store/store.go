@@ -19,6 +19,8 @@ type Store struct {
 	db    *dbx.DB
 	jobs  remembered[map[domain.ID]int64]
 	edges remembered[Edges]
+
+	starts remembered[[]domain.StartEdge]
 }
 
 // New is a store over the pool.
@@ -229,6 +231,7 @@ func (s *Store) EachVersion(ctx context.Context, wanted []domain.JobVersion, one
 type Edge struct {
 	JobID, Upstream, ProjectID domain.ID
 	Dep                        domain.Dep
+	Starts                     bool // an end of the upstream starts the job
 }
 
 // SetEdges replaces a job's edges.
@@ -238,15 +241,20 @@ func (s *Store) SetEdges(ctx context.Context, job domain.ID, edges []Edge) error
 	}
 	rows := make([][]any, len(edges))
 	for i, e := range edges {
-		rows[i] = []any{job, e.Upstream, e.ProjectID, e.Dep.BizDate, e.Dep.Require, e.Dep.Check}
+		starts := 0
+		if e.Starts {
+			starts = 1
+		}
+		rows[i] = []any{job, e.Upstream, i, e.ProjectID, string(e.Dep.BizDate), e.Dep.Require, e.Dep.Check, e.Dep.FirstDate.String(), starts}
 	}
-	return s.db.Upsert(ctx, "job_dep", []string{"job_id", "upstream_job_id"}, []string{"job_id", "upstream_job_id", "project_id", "biz_date", "required", "outcome"},
-		"biz_date = NEW(biz_date)", rows)
+	return s.db.Upsert(ctx, "job_dep", []string{"job_id", "upstream_job_id", "no"},
+		[]string{"job_id", "upstream_job_id", "no", "project_id", "biz_date", "required", "outcome", "first_date", "starts"}, "biz_date = NEW(biz_date)", rows)
 }
 
-// Link is an edge by names.
+// Link is an edge by ids.
 type Link struct {
 	Job, On domain.ID
+	Dates   domain.DepDates
 }
 
 // Links reads all edges.
@@ -254,10 +262,11 @@ func (s *Store) Links(ctx context.Context) ([]Link, error) {
 	var out []Link
 	err := s.db.Each(ctx, func(scan func(...any) error) error {
 		var job, on int64
-		err := scan(&job, &on)
-		out = append(out, Link{domain.ID(job), domain.ID(on)})
+		var dates string
+		err := scan(&job, &on, &dates)
+		out = append(out, Link{domain.ID(job), domain.ID(on), domain.DepDates(dates)})
 		return err
-	}, "SELECT job_id, upstream_job_id FROM job_dep")
+	}, "SELECT job_id, upstream_job_id, biz_date FROM job_dep")
 	return out, err
 }
 

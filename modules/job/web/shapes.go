@@ -64,10 +64,11 @@ func refused(c echo.Context, ps job.Problems) error {
 // apiSchedule is the time rule of a job. Expr is a cron expression, an interval like
 // 10m0s, or a moment; empty for kind none.
 type apiSchedule struct {
-	Kind     domain.ScheduleKind `json:"kind"`
+	Kind     domain.ScheduleKind `json:"kind"` // upstream: no time, an upstream starts it
 	Expr     string              `json:"expr"`
 	Dialect  string              `json:"dialect"`
 	Timezone string              `json:"timezone"`
+	Words    string              `json:"words"` // the same as a sentence in the caller's language
 }
 
 // exprOf is a schedule as one text.
@@ -81,12 +82,21 @@ func exprOf(s domain.Schedule) string {
 	return s.Expr
 }
 
+// kindOf is what makes a job due.
+func kindOf(s domain.JobSpec) domain.ScheduleKind {
+	if s.Trigger == domain.TriggerUpstream {
+		return domain.ScheduleKind(s.Trigger)
+	}
+	return s.Schedule.Kind
+}
+
 // apiDep is one dependency.
 type apiDep struct {
-	Name    string `json:"name"` // [project/]name
-	BizDate string `json:"bizDate"`
-	Check   string `json:"check"`
-	Require string `json:"require"`
+	Name      string `json:"name"` // [project/]name
+	BizDate   string `json:"bizDate"`
+	Check     string `json:"check"`
+	Require   string `json:"require"`
+	FirstDate string `json:"firstDate"` // "" unless it is the job itself
 }
 
 // apiJob is a job as a list shows it.
@@ -113,14 +123,14 @@ type apiJob struct {
 func shape(j domain.Job, next time.Time, last domain.State) apiJob {
 	s := j.Spec
 	out := apiJob{ID: j.ID, Name: s.Key().String(), Project: s.Project, Title: j.Title, Owner: j.Owner, Version: j.Version, Enabled: j.Enabled,
-		Type: s.Exec.Type, Schedule: apiSchedule{s.Schedule.Kind, exprOf(s.Schedule), s.Schedule.Dialect, s.Timezone}, Timeout: s.TimeoutSec,
+		Type: s.Exec.Type, Schedule: apiSchedule{Kind: kindOf(s), Expr: exprOf(s.Schedule), Dialect: s.Schedule.Dialect, Timezone: s.Timezone}, Timeout: s.TimeoutSec,
 		TimeoutGiven: s.TimeoutGiven, Lane: s.Priority, Tags: append([]string{}, s.Tags...), Deps: make([]apiDep, len(s.Deps)),
 		UpdatedAt: j.UpdatedAt, LastState: last}
 	if !next.IsZero() {
 		out.Next = &next
 	}
 	for i, d := range s.Deps {
-		out.Deps[i] = apiDep{d.Key().String(), d.BizDate, d.Check, d.Require}
+		out.Deps[i] = apiDep{d.Key().String(), string(d.BizDate), d.Check, d.Require, d.FirstDate.String()}
 	}
 	return out
 }
@@ -139,6 +149,7 @@ func (h *Handlers) shapes(ctx context.Context, jobs []domain.Job) ([]apiJob, err
 	out := make([]apiJob, len(jobs))
 	for i, j := range jobs {
 		out[i] = shape(j, next[j.ID], lastOf(days[j.ID]).State)
+		out[i].Schedule.Words = h.scheduleWords(ctx, j.Spec)
 	}
 	return out, nil
 }
@@ -177,6 +188,7 @@ type apiWhole struct {
 	apiJob
 	Source     string       `json:"source"`
 	NextFires  []time.Time  `json:"nextFires"` // at most five
+	Cautions   []string     `json:"cautions"`  // what people may not expect of the schedule
 	Versions   []apiVersion `json:"versions"`  // newest first
 	Dependents []string     `json:"dependents"`
 }
@@ -186,7 +198,7 @@ func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
 	if err != nil {
 		return apiWhole{}, err
 	}
-	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: []time.Time{}, Versions: []apiVersion{}}
+	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: []time.Time{}, Cautions: h.cautions(ctx, j.Spec), Versions: []apiVersion{}}
 	if out.Next != nil {
 		fires, err := h.Jobs.NextOf(j, *out.Next, shownFires)
 		if err != nil {
