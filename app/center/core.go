@@ -56,7 +56,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.jobs = &job.Definitions{Store: jobstore.New(db), IDs: l.ids, Now: l.clock.now, Schedules: scheduler.Times{}, Triggers: jobTriggers{c.triggers},
 		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions}
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
-	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{},
+	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
 		Calendars: calendars{}, Now: l.clock.now})
@@ -144,15 +144,16 @@ func (a audit) Changed(ctx context.Context, project domain.ID, action, object, b
 }
 
 // renderer fills in what an attempt is given.
-type renderer struct{}
+type renderer struct{ jobs *job.Definitions }
 
 // Render fills the job's templates for one attempt.
-func (renderer) Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (instance.Rendered, error) {
+func (r renderer) Render(ctx context.Context, spec domain.JobSpec, in domain.Instance, a domain.Attempt) (instance.Rendered, error) {
 	zone, err := (scheduler.Times{}).Zone(spec.Timezone)
 	if err != nil {
 		return instance.Rendered{}, err
 	}
-	r, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
-		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: 1})
-	return instance.Rendered{Exec: r.Exec, Env: r.Env, Params: r.Params}, err
+	out, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
+		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: 1,
+		Workdays: func() (*domain.Calendar, error) { return r.jobs.CalendarOf(ctx, spec) }})
+	return instance.Rendered{Exec: out.Exec, Env: out.Env, Params: out.Params}, err
 }

@@ -34,7 +34,7 @@ const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data 
 // routes is the table of every page and call.
 func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
-	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}}
+	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}, Calendars: c.jobs}
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},

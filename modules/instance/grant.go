@@ -94,7 +94,7 @@ func (l *Lifecycle) task(ctx context.Context, in domain.Instance, a domain.Attem
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.Renderer.Render(spec, in, a)
+	r, err := l.Renderer.Render(ctx, spec, in, a)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,12 @@ type Rendered struct {
 
 // Renderer fills a definition's templates in for one attempt.
 type Renderer interface {
-	Render(spec domain.JobSpec, in domain.Instance, a domain.Attempt) (Rendered, error)
+	Render(ctx context.Context, spec domain.JobSpec, in domain.Instance, a domain.Attempt) (Rendered, error)
+}
+
+// Calendars finds the calendar that a definition lives by; nil for none.
+type Calendars interface {
+	CalendarOf(ctx context.Context, spec domain.JobSpec) (*domain.Calendar, error)
 }
 
 // Deps keeps the dependency rows of instances.

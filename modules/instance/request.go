@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/axsched/ax/modules/domain"
@@ -15,11 +14,12 @@ import (
 
 // Requests is what people ask for: a start by hand, a kill, a rerun. Each is one
 // transaction with its line of the audit trail, in the name of the principal of
-// ctx. All fields must be set. Safe for concurrent use.
+// ctx. All fields must be set but Calendars. Safe for concurrent use.
 type Requests struct {
 	Lifecycle *Lifecycle
 	Audit     Audit
 	Values    Values
+	Calendars Calendars // nil: jobs live by none
 }
 
 // MaxReason is how many characters a reason may have.
@@ -50,7 +50,7 @@ func (r *Requests) Trigger(ctx context.Context, job domain.Job, o TriggerOptions
 	now := r.Lifecycle.Now()
 	if o.BizDate.IsZero() {
 		var err error
-		if o.BizDate, err = BizDateAt(job.Spec, now); err != nil {
+		if o.BizDate, err = r.bizDateNow(ctx, job.Spec); err != nil {
 			return domain.Instance{}, err
 		}
 	}
@@ -83,17 +83,19 @@ func (r *Requests) checkParams(spec domain.JobSpec, own map[string]string) error
 	return nil
 }
 
-// BizDateAt is the business date that a fire of the job at the instant has.
-func BizDateAt(spec domain.JobSpec, at time.Time) (domain.BizDate, error) {
+// bizDateNow is the business date that a fire of the job now would have.
+func (r *Requests) bizDateNow(ctx context.Context, spec domain.JobSpec) (domain.BizDate, error) {
 	zone, err := zone.Load(spec.Timezone)
 	if err != nil {
 		return domain.BizDate{}, fmt.Errorf("the zone of job %s: %w", spec.Key(), err)
 	}
-	d := domain.BizDateOf(at, zone)
-	if spec.BizDate == domain.BizDateTMinus1 {
-		d = d.AddDays(-1)
+	var calendar *domain.Calendar
+	if spec.BizDate.Workdays() && r.Calendars != nil {
+		if calendar, err = r.Calendars.CalendarOf(ctx, spec); err != nil {
+			return domain.BizDate{}, err
+		}
 	}
-	return d, nil
+	return spec.BizDate.Of(domain.BizDateOf(r.Lifecycle.Now(), zone), calendar), nil
 }
 
 // Kill ends an instance. allow is asked, with the instance locked as it stands.

@@ -99,7 +99,7 @@ func (w *world) Spec(_ context.Context, job domain.ID, _ int) (domain.JobSpec, e
 }
 
 // Render fills nothing in.
-func (w *world) Render(spec domain.JobSpec, in domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
+func (w *world) Render(_ context.Context, spec domain.JobSpec, in domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
 	if w.bad {
 		return instance.Rendered{}, errors.New("no such template")
 	}

@@ -23,6 +23,8 @@ type Definitions struct {
 	DefaultZone string // IANA name, for files that give none
 	// Waiting counts instances that wait; nil: nothing is said of them.
 	Waiting Waiting
+	// Calendars finds those that jobs name; nil: there are none.
+	Calendars Calendars
 
 	// Versions keeps definitions in memory; several may share one. nil: its own.
 	Versions *Versions

@@ -142,3 +142,24 @@ const (
 	hintExecType          = "exec_type"
 	hintURL               = "url"
 )
+
+// The problems and hints about calendars and business dates.
+const (
+	idCalendarKey       = "calendar.key"
+	idCalendarName      = "calendar.name"
+	idCalendarAny       = "calendar.any"
+	idCalendarAt        = "calendar.at"
+	idCalendarMove      = "calendar.move"
+	idCalendarMissing   = "calendar.missing"
+	idCalendarWrong     = "calendar.wrong"
+	idCalendarNever     = "calendar.never"
+	idCalendarEnds      = "calendar.ends"
+	idCalendarUncovered = "calendar.uncovered"
+
+	hintBizDate         = "biz_date"
+	hintCalendarName    = "calendar_name"
+	hintCalendarAny     = "calendar_any"
+	hintCalendarMove    = "calendar_move"
+	hintCalendarMissing = "calendar_missing"
+	hintCalendarEnds    = "calendar_ends"
+)

@@ -53,8 +53,12 @@ type Parsed struct {
 	Text string
 	// Line is where Text begins in the file, from 1.
 	Line int
-	// Next holds the next fires after Options.Now, at most five.
+	// Next holds the next fires after Options.Now, at most five; none where a calendar decides that
+	// is not at hand.
 	Next []time.Time
+	// Coming is the same fires with what a calendar makes of them; known once it was judged against
+	// the calendars that are there.
+	Coming []domain.Coming
 	// Warnings is what this job's document is warned about.
 	Warnings Problems
 

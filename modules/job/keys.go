@@ -33,6 +33,7 @@ func jobKeys() map[string]func(*draft, entry) {
 			take(d, e, &d.spec.Overlap, domain.OverlapQueue, domain.OverlapAllow, domain.OverlapSkip, domain.OverlapReplace)
 		},
 		"biz_date": (*draft).bizDate,
+		"calendar": (*draft).calendar,
 		"priority": func(d *draft, e entry) {
 			take(d, e, &d.spec.Priority, domain.LaneHigh, domain.LaneDefault, domain.LaneLow)
 		},
@@ -70,13 +71,6 @@ func take[T ~string](d *draft, e entry, into *T, words ...T) {
 func (d *draft) description(e entry) {
 	if s, ok := d.text(e); ok {
 		d.spec.Description = d.capped(e, strings.TrimSpace(s), 4000)
-	}
-}
-
-func (d *draft) bizDate(e entry) {
-	later := []string{"month_end", "month_start", "prev_workday", "next_workday", "prev_month_end"}
-	if s, ok := d.choice(e, []string{string(domain.BizDateT), string(domain.BizDateTMinus1)}, later); ok {
-		d.spec.BizDate = domain.BizDateRule(s)
 	}
 }
 

@@ -17,6 +17,9 @@ type Schedules interface {
 	Check(s domain.Schedule, zone *time.Location, from time.Time, n int) (dialect string, next []time.Time, err error)
 	// Zone gives the IANA zone of that name, from the embedded data only.
 	Zone(name string) (*time.Location, error)
+	// Coming gives the first n fires of a definition strictly after from, by a version of its calendar
+	// (nil: it has none).
+	Coming(spec domain.JobSpec, calendar *domain.Calendar, from time.Time, n int) ([]domain.Coming, error)
 }
 
 // Positioned is an error about a place in an expression.

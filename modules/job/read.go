@@ -18,7 +18,7 @@ const (
 
 // unbuilt are keys of the job file that a later version will know.
 func unbuilt() []string {
-	return []string{"pool", "calendar", "inputs", "shards", "broadcast",
+	return []string{"pool", "inputs", "shards", "broadcast",
 		"approval", "alerts", "outputs"}
 }
 
@@ -135,6 +135,7 @@ func (d *draft) job(e entry) {
 	d.schedule()
 	d.waits()
 	d.sizes(e)
+	d.gate()
 	d.templates()
 	d.advise(e)
 }

@@ -90,7 +90,11 @@ func (d *Definitions) Check(ctx context.Context, files []File, seen domain.Proje
 		return nil, nil, err
 	}
 	faults := CheckGraph(there, parsed)
-	if len(faults.Errors()) == 0 {
+	gates, err := d.byCalendar(ctx, parsed)
+	if err != nil {
+		return nil, nil, err
+	}
+	if faults = append(faults, gates...); len(faults.Errors()) == 0 {
 		warnings, err := d.preview(ctx, parsed, byKey)
 		if err != nil {
 			return nil, nil, err
@@ -121,15 +125,17 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if err := checkNew(r.New, parsed, byKey); err != nil {
 		return nil, err
 	}
+	faults, err := d.byCalendar(ctx, parsed)
+	if err != nil || len(faults.Errors()) > 0 {
+		return faults, err
+	}
 	if err := d.foresee(ctx, parsed, byKey); err != nil {
 		return nil, err
 	}
-	var faults Problems
 	for _, p := range parsed {
 		a, err := d.applyOne(ctx, projects[p.Spec.Project], p, byKey[p.Spec.Key()])
-		var never *domain.Error
-		if errors.As(err, &never) && never.Kind == domain.Invalid {
-			faults = append(faults, p.problem("job."+never.Field, idScheduleWrong, "", pairs("key", never.Field, "reason", never.Msg)))
+		if fault, is := p.triggerFault(err); is {
+			faults = append(faults, fault)
 			continue
 		}
 		if err != nil {
@@ -138,10 +144,10 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 		byKey[a.Key] = a.Job.ID
 		*out = append(*out, a)
 	}
-	if len(faults) > 0 {
+	if len(faults.Errors()) > 0 {
 		return faults, nil
 	}
-	return nil, d.keepEdges(ctx, *out, byKey)
+	return faults, d.keepEdges(ctx, *out, byKey)
 }
 
 // checkNew refuses jobs that are there already, where only new ones are wanted.

@@ -100,3 +100,16 @@ func parseOne(t *testing.T, text string) Parsed {
 	}
 	return jobs[0]
 }
+
+func (c clockwork) Coming(spec domain.JobSpec, _ *domain.Calendar, from time.Time, n int) ([]domain.Coming, error) {
+	zone, err := c.Zone(spec.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	_, next, err := c.Check(spec.Schedule, zone, from, n)
+	out := make([]domain.Coming, len(next))
+	for i, at := range next {
+		out[i] = domain.Coming{At: at, BizDate: spec.BizDate.Of(domain.BizDateOf(at, zone), nil)}
+	}
+	return out, err
+}

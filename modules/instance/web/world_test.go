@@ -168,7 +168,7 @@ func (w *world) NamesOf(_ context.Context, jobs []domain.ID) (map[domain.ID]doma
 }
 
 // Render fills nothing in.
-func (w *world) Render(spec domain.JobSpec, _ domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
+func (w *world) Render(_ context.Context, spec domain.JobSpec, _ domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
 	return instance.Rendered{Exec: spec.Exec.Spec}, nil
 }
 
