@@ -54,8 +54,8 @@ func faults(o options) []fault {
 		{key: "worker_freeze", name: "a worker frozen and thawed", lasts: secs(30, 14), begin: freezeWorker, heal: mended, calls: []string{"worker_lost"}},
 		{key: "workers_kill", name: "all workers killed -9 and restarted", lasts: secs(30, 8), begin: killWorkers, heal: mended, calls: []string{"worker_lost", "no_target"}},
 		{key: "worker_stop", name: "a worker stopped with SIGTERM under load", begin: stopWorker},
-		{key: "redis_restart", name: "Redis killed -9 and restarted empty", lasts: secs(20, 6), begin: killRedis, heal: mended},
-		{key: "redis_freeze", name: "Redis frozen and thawed", lasts: secs(45, 8), begin: freezeRedis, heal: mended},
+		{key: "redis_restart", name: "Redis killed -9 and restarted empty", lasts: secs(20, 6), begin: killRedis, heal: mended, calls: []string{"redis_away"}},
+		{key: "redis_freeze", name: "Redis frozen and thawed", lasts: secs(45, 8), begin: freezeRedis, heal: mended, calls: []string{"redis_away"}},
 		{key: "redis_flush", name: "Redis emptied in mid-peak (FLUSHALL)", begin: flushRedis},
 		{key: "mariadb_restart", name: "MariaDB killed -9 and restarted", lasts: secs(20, 6), begin: killMariaDB, heal: mended},
 		{key: "mariadb_cut", name: "all connections to MariaDB killed", begin: killConnections},
@@ -65,7 +65,7 @@ func faults(o options) []fault {
 		{key: "center_clock_2h", name: "the active center's clock 2 h ahead, then 2 h behind", lasts: secs(40, 12), begin: shiftCenter(2 * time.Hour), heal: mended, clocks: true, calls: []string{"clock"}},
 		{key: "worker_clock_10s", name: "a worker's clock 10 s ahead, then 10 s behind", lasts: secs(40, 12), begin: shiftWorker(10 * time.Second), heal: mended, clocks: true, calls: []string{"clock"}},
 		{key: "worker_clock_2h", name: "a worker's clock 2 h ahead, then 2 h behind", lasts: secs(40, 12), begin: shiftWorker(2 * time.Hour), heal: mended, clocks: true, calls: []string{"clock"}},
-		{key: "redis_long", name: "the queue (Redis) down for long", lasts: secs(600, 30), begin: killRedis, heal: mended, long: true},
+		{key: "redis_long", name: "the queue (Redis) down for long", lasts: secs(600, 30), begin: killRedis, heal: mended, long: true, calls: []string{"redis_away"}},
 	}
 }
 
