@@ -24,7 +24,6 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/lease"
 	schedulerweb "github.com/axsched/ax/modules/scheduler/web"
-	"github.com/axsched/ax/modules/scheduler/words"
 )
 
 // workerCommand starts a worker for this center; the page of workers shows it
@@ -38,7 +37,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},
-		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.instances, Instances: c.instances, Words: words.Wording{}},
+		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.instances, Instances: c.instances},
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},

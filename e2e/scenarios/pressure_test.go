@@ -303,7 +303,7 @@ func (y *yard) Spec(_ context.Context, job domain.ID, _ int) (domain.JobSpec, er
 }
 
 // Render fills nothing in.
-func (y *yard) Render(spec domain.JobSpec, _ domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
+func (y *yard) Render(_ context.Context, spec domain.JobSpec, _ domain.Instance, _ domain.Attempt) (instance.Rendered, error) {
 	return instance.Rendered{Exec: spec.Exec.Spec}, nil
 }
 
@@ -312,6 +312,9 @@ func (y *yard) Attach(context.Context, []domain.Instance) (map[domain.ID]int, er
 
 // Reopened opens nothing.
 func (y *yard) Reopened(context.Context, []domain.Instance) error { return nil }
+
+// Waive waives nothing.
+func (y *yard) Waive(context.Context, domain.ID) error { return nil }
 
 // Record keeps no figures.
 func (y *yard) Record(context.Context, []domain.Change) error { return nil }

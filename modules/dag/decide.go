@@ -171,7 +171,7 @@ func good(made []domain.DepOutcome, check string) (domain.DepOutcome, bool) {
 }
 
 // unplanned stands in for dates on which nothing was planned: each of them needs a good
-// instance made by hand, else its newest one decides. None at all is nothing.
+// instance made by hand, else the newest one decides once all have ended. None at all is nothing.
 func unplanned(f facts, manual map[domain.BizDate][]domain.DepOutcome, check string) []part {
 	if len(manual) == 0 {
 		return nil
@@ -184,12 +184,22 @@ func unplanned(f facts, manual map[domain.BizDate][]domain.DepOutcome, check str
 		case ok:
 			out = append(out, partOf(o, time.Time{}, check))
 		case len(made) > 0:
-			out = append(out, partOf(made[len(made)-1], time.Time{}, check))
+			out = append(out, partOf(unfinished(made), time.Time{}, check))
 		default:
 			out = append(out, part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: date}})
 		}
 	}
 	return out
+}
+
+// unfinished is the newest that has not ended, else the newest.
+func unfinished(made []domain.DepOutcome) domain.DepOutcome {
+	for _, o := range slices.Backward(made) {
+		if !o.State.Terminal() {
+			return o
+		}
+	}
+	return made[len(made)-1]
 }
 
 // count adds the parts up and keeps those that are told.
