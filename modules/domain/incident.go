@@ -15,6 +15,7 @@ const (
 	IncidentFiresLocked IncidentKind = "fires_locked"    // the schedule: due fires that somebody holds locked
 	IncidentNoTarget    IncidentKind = "no_target"       // a job: no worker would run it
 	IncidentQueueLimit  IncidentKind = "queue_limit"     // a job: ready for longer than the limit of the queue
+	IncidentDepsLimit   IncidentKind = "deps_limit"      // a job: waiting for its dependencies for longer than their limit
 
 	// Of these the subject is a Redis: transport, registry, or both where they are one.
 	IncidentRedisAway    IncidentKind = "redis_away"    // it does not answer
@@ -24,7 +25,7 @@ const (
 
 // IncidentKinds lists the kinds in the order in which pages offer them.
 var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentNotTaken, IncidentFiresLocked,
-	IncidentNoTarget, IncidentQueueLimit, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
+	IncidentNoTarget, IncidentQueueLimit, IncidentDepsLimit, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
 
 // Recovery says why an incident is over.
 type Recovery string
@@ -32,7 +33,8 @@ type Recovery string
 // The recoveries.
 const (
 	RecoveredSuccess Recovery = "success" // the job succeeded
-	RecoveredSettled Recovery = "settled" // no instance is an orphan any more
+	RecoveredSettled Recovery = "settled" // no instance is an orphan any more, on a person's word
+	RecoveredTold    Recovery = "told"    // no instance is an orphan any more: its worker reported after all
 	RecoveredBack    Recovery = "back"    // the worker is back
 	RecoveredRight   Recovery = "right"   // the clock is right, or its process has ended
 	RecoveredTaken   Recovery = "taken"   // fires are taken again

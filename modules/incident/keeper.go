@@ -35,6 +35,9 @@ type Keeper struct {
 	PagesURL string
 	// QueueLimit is how long an instance may be ready before that is wrong; 0 = 1 h.
 	QueueLimit time.Duration
+	// DepsLimit is how long an instance may wait for its dependencies before that is wrong;
+	// 0 = 24 h.
+	DepsLimit time.Duration
 
 	active atomic.Bool
 	bell   chan struct{}
@@ -72,6 +75,9 @@ func NewKeeper(k *Keeper) *Keeper {
 	k.bell = make(chan struct{}, 1)
 	if k.QueueLimit == 0 {
 		k.QueueLimit = time.Hour
+	}
+	if k.DepsLimit == 0 {
+		k.DepsLimit = 24 * time.Hour
 	}
 	return k
 }

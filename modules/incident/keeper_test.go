@@ -133,7 +133,7 @@ func TestOrphansAreOpenUntilTheLastIsSettled(t *testing.T) {
 		b.Status = failed
 		w.ins[b.ID] = b
 		w.round()
-		w.want("orphan pay/job1×2→settled")
+		w.want("orphan pay/job1×2→told")
 	})
 }
 

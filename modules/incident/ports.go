@@ -20,6 +20,11 @@ type Instances interface {
 	Latest(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error)
 	// Ready reads what waits for a target in a lane, the longest waiting first.
 	Ready(ctx context.Context, lane domain.Lane, limit int) ([]domain.Instance, error)
+	// WaitingDeps reads instances made before a moment that wait for their dependencies,
+	// the oldest first.
+	WaitingDeps(ctx context.Context, made time.Time, limit int) ([]domain.Instance, error)
+	// Events reads the history of an instance, oldest first.
+	Events(ctx context.Context, instance domain.ID) ([]domain.Event, error)
 }
 
 // Jobs reads definitions.

@@ -145,6 +145,39 @@ func (k *Keeper) lookAtOrphans(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	gone := slices.DeleteFunc(cases, func(c store.Case) bool { return ins[c.Instance].Label == domain.Orphan })
-	return k.Store.DropCases(ctx, gone, now, domain.RecoveredSettled)
+	var settled, told []store.Case
+	for _, c := range cases {
+		in := ins[c.Instance]
+		if in.Label == domain.Orphan {
+			continue
+		}
+		by, err := k.byPerson(ctx, in)
+		if err != nil {
+			return err
+		}
+		if by {
+			settled = append(settled, c)
+		} else {
+			told = append(told, c)
+		}
+	}
+	return errors.Join(k.Store.DropCases(ctx, told, now, domain.RecoveredTold), k.Store.DropCases(ctx, settled, now, domain.RecoveredSettled))
+}
+
+// byPerson reports whether a person ended that an instance was an orphan: settled or
+// killed it. Else its worker told of it after all, or it is gone.
+func (k *Keeper) byPerson(ctx context.Context, in domain.Instance) (bool, error) {
+	if in.ID == 0 {
+		return false, nil
+	}
+	events, err := k.Instances.Events(ctx, in.ID)
+	for _, e := range slices.Backward(events) {
+		switch e.Move {
+		case domain.MoveSettle, domain.MoveStop, domain.MoveKill, domain.MoveRerun:
+			return true, err
+		case domain.MoveOrphan:
+			return false, err
+		}
+	}
+	return false, err
 }

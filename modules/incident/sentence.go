@@ -15,10 +15,10 @@ func Title(ctx context.Context, kind domain.IncidentKind) string {
 }
 
 // Said is what was said of the incident last: in the reader's language where AX says
-// it, else as a task or the history said it.
+// it or the history has it from AX, else as a task said it.
 func Said(ctx context.Context, i domain.Incident) string {
 	if len(i.Detail) == 0 {
-		return i.Message
+		return i18n.Retell(ctx, i.Message)
 	}
 	args := make([]any, len(i.Detail)-1)
 	for n, a := range i.Detail[1:] {

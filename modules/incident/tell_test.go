@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/incident/store"
+	"github.com/axsched/ax/modules/kit/i18n"
 )
 
 func TestChooseHowAGroupIsTold(t *testing.T) {
@@ -231,4 +233,16 @@ func TestProjectsAndKindsAreToldApart(t *testing.T) {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	})
+}
+
+func TestEvidenceOfAnIncidentIsInTheReadersLanguage(t *testing.T) {
+	zh := i18n.With(context.Background(), i18n.Chinese)
+	for text, want := range map[string]string{"worker w1 (boot 3) has been silent for 10s": "执行节点 w1（第 3 次启动）已有 10 秒没有心跳", "exit code 3: no such file": "exit code 3: no such file", "exit code 3": "退出码 3"} {
+		if got := Said(zh, domain.Incident{Kind: domain.IncidentOrphan, Message: text}); got != want {
+			t.Errorf("%q is said as %q, want %q", text, got, want)
+		}
+		if got := Said(context.Background(), domain.Incident{Message: text}); got != text {
+			t.Errorf("in English %q", got)
+		}
+	}
 }

@@ -39,10 +39,51 @@ func (k *Keeper) lookAtWaiting(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := k.Store.Raise(ctx, found); err != nil {
+	starved, err := k.starved(ctx, now)
+	if err != nil {
 		return err
 	}
-	return errors.Join(k.endWaiting(ctx, domain.IncidentNoTarget, workers, now), k.endWaiting(ctx, domain.IncidentQueueLimit, workers, now))
+	if err := k.Store.Raise(ctx, append(found, starved...)); err != nil {
+		return err
+	}
+	return errors.Join(k.endWaiting(ctx, domain.IncidentNoTarget, workers, now), k.endWaiting(ctx, domain.IncidentQueueLimit, workers, now),
+		k.endWaiting(ctx, domain.IncidentDepsLimit, workers, now))
+}
+
+// starved is what waits for its dependencies beyond the limit, one occurrence for each
+// job with the one of it that waits longest.
+func (k *Keeper) starved(ctx context.Context, now time.Time) ([]store.Occurrence, error) {
+	ins, err := k.Instances.WaitingDeps(ctx, now.Add(-k.DepsLimit), waitingMost)
+	if err != nil {
+		return nil, err
+	}
+	first := map[domain.ID]domain.Instance{}
+	for _, in := range ins {
+		known, ok := first[in.JobID]
+		if now.Sub(waitsSince(in)) > k.DepsLimit && (!ok || waitsSince(in).Before(waitsSince(known))) {
+			first[in.JobID] = in
+		}
+	}
+	names, err := k.namesOf(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	var out []store.Occurrence
+	for _, job := range slices.Sorted(maps.Keys(first)) {
+		in := first[job]
+		out = append(out, store.Occurrence{ProjectID: in.ProjectID, Kind: domain.IncidentDepsLimit, Subject: job.String(), Name: nameOf(in, names), At: now, Lasts: true,
+			Example: in.ID, Detail: []string{"incident.said.waits_deps", "at", stamp(waitsSince(in))}})
+	}
+	return out, nil
+}
+
+// waitsSince is from when the run in force has waited for its dependencies: its opening,
+// which its id carries.
+func waitsSince(in domain.Instance) time.Time {
+	if in.RunNo > 1 {
+		return in.RunID.Time()
+	}
+	return in.CreatedAt
 }
 
 // stuck is what is wrong with those that wait, one occurrence for each kind and job.
@@ -170,7 +211,10 @@ func (k *Keeper) endWaiting(ctx context.Context, kind domain.IncidentKind, worke
 	for _, o := range open {
 		in := ins[o.Example]
 		still := in.Label == domain.Queued && now.Sub(in.ReadyAt) > k.QueueLimit
-		if kind == domain.IncidentNoTarget {
+		switch kind {
+		case domain.IncidentDepsLimit:
+			still = in.Label == domain.WaitingDeps && now.Sub(waitsSince(in)) > k.DepsLimit
+		case domain.IncidentNoTarget:
 			refused, err := k.refused(ctx, in, workers)
 			if err != nil {
 				return err

@@ -107,6 +107,23 @@ func (w *world) Ready(_ context.Context, lane domain.Lane, limit int) ([]domain.
 	return out[:min(len(out), limit)], nil
 }
 
+// WaitingDeps reads what waits for its dependencies.
+func (w *world) WaitingDeps(_ context.Context, made time.Time, limit int) ([]domain.Instance, error) {
+	var out []domain.Instance
+	for _, in := range w.ins {
+		if in.Label == domain.WaitingDeps && in.CreatedAt.Before(made) {
+			out = append(out, in)
+		}
+	}
+	slices.SortFunc(out, func(a, b domain.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	return out[:min(len(out), limit)], nil
+}
+
+// Events reads the history of an instance.
+func (w *world) Events(_ context.Context, id domain.ID) ([]domain.Event, error) {
+	return slices.DeleteFunc(slices.Clone(w.events), func(e domain.Event) bool { return e.InstanceID != id }), nil
+}
+
 // Spec reads a definition.
 func (w *world) Spec(_ context.Context, job domain.ID, _ int) (domain.JobSpec, error) {
 	return w.specs[job], nil

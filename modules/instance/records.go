@@ -43,7 +43,11 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 		err = r.explainDeps(ctx, &f)
 	case domain.HeldOverlap:
 		err = r.explainOverlap(ctx, &f)
-	case domain.Queued, domain.Dispatched, domain.Executing, domain.Stopping:
+	case domain.Queued:
+		if f.Workers, err = r.Workers.List(ctx); err == nil && (f.Spec.Overlap == domain.OverlapQueue || f.Spec.Overlap == domain.OverlapReplace) {
+			err = r.explainOverlap(ctx, &f) // the broker holds it at its next look
+		}
+	case domain.Dispatched, domain.Executing, domain.Stopping:
 		f.Workers, err = r.Workers.List(ctx)
 	case domain.UpstreamFailed:
 		err = r.explainCause(ctx, &f)

@@ -19,6 +19,10 @@ type Sentence struct {
 	Then []Sentence
 }
 
+// told is a text as it was written down; what AX wrote of it is said in the reader's
+// language.
+type told string
+
 func say(id string, args ...any) Sentence { return Sentence{ID: id, Args: args} }
 
 // In says it in the language and zone of ctx.
@@ -48,6 +52,8 @@ func worded(ctx context.Context, v any) any {
 		return i18n.DateTime(ctx, v) + " " + i18n.Offset(v.In(i18n.Zone(ctx)))
 	case time.Duration:
 		return i18n.Duration(ctx, v)
+	case told:
+		return i18n.Retell(ctx, string(v))
 	case domain.Status:
 		return statusWords(ctx, v)
 	case Sentence:

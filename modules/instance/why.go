@@ -58,14 +58,23 @@ func why(f Facts) Sentence {
 	case domain.HeldPool:
 		return say("why.held_pool", "at", in.ReadyAt)
 	case domain.HeldOverlap:
-		if f.InWay == nil {
-			return say("why.held_overlap", "at", in.ReadyAt, "policy", string(f.Spec.Overlap))
-		}
-		return say("why.held_overlap_by", "at", in.ReadyAt, "date", f.InWay.BizDate, "id", f.InWay.ID.String(), "status", f.InWay.Status, "policy", string(f.Spec.Overlap))
+		return whyHeld(f)
 	case domain.Queued:
+		if f.InWay != nil && (f.BrokerThere || !f.BrokerKnown) { // it has not come to hold it yet
+			return whyHeld(f)
+		}
 		return whyQueued(f)
 	}
 	return whySent(f)
+}
+
+// whyHeld says what is in the way of an instance by the job's overlap policy.
+func whyHeld(f Facts) Sentence {
+	in := f.Instance
+	if f.InWay == nil {
+		return say("why.held_overlap", "at", in.ReadyAt, "policy", string(f.Spec.Overlap))
+	}
+	return say("why.held_overlap_by", "at", in.ReadyAt, "date", f.InWay.BizDate, "id", f.InWay.ID.String(), "status", f.InWay.Status, "policy", string(f.Spec.Overlap))
 }
 
 func whySuccess(f Facts) Sentence {
@@ -83,7 +92,7 @@ func whyFailed(f Facts) Sentence {
 	in := f.Instance
 	switch in.Label {
 	case domain.Timeout:
-		return say("why.timeout", "limit", seconds(f.Spec.TimeoutSec), "n", in.RetriesUsed+1, "m", f.Spec.Retry.Times+1, "message", in.Message)
+		return say("why.timeout", "limit", seconds(f.Spec.TimeoutSec), "n", in.RetriesUsed+1, "m", f.Spec.Retry.Times+1, "message", told(in.Message))
 	case domain.QueueTimeout:
 		return say("why.queue_timeout", "limit", seconds(f.Spec.QueueTimeoutSec))
 	case domain.DepsTimeout:
@@ -92,7 +101,7 @@ func whyFailed(f Facts) Sentence {
 		if f.Settle != nil {
 			return say("why.settled_failed", "target", f.Attempt.Target, "who", f.Settle.Actor, "at", f.Settle.At, "reason", f.Settle.Note)
 		}
-		return say("why.worker_lost", "message", in.Message)
+		return say("why.worker_lost", "message", told(in.Message))
 	}
 	return say("why.error", "n", in.RetriesUsed+1, "m", f.Spec.Retry.Times+1, "message", message(f, in.Message))
 }
@@ -101,12 +110,12 @@ func whyFailed(f Facts) Sentence {
 func message(f Facts, text string) any {
 	if a := f.Attempt; a != nil && a.ExitCode != nil {
 		if rest, ok := strings.CutPrefix(text, "exit code "+strconv.Itoa(*a.ExitCode)); ok {
-			return say("why.exit_said", "code", *a.ExitCode, "rest", rest)
+			return say("why.exit_said", "code", *a.ExitCode, "rest", told(rest))
 		}
 	}
 	switch {
 	case text != "":
-		return text
+		return told(text)
 	case f.Attempt != nil && f.Attempt.ExitCode != nil:
 		return say("why.exit", "code", int(*f.Attempt.ExitCode))
 	}
@@ -121,7 +130,7 @@ func whyCancelled(f Facts) Sentence {
 	case in.Label == domain.UpstreamFailed && f.Cause != nil:
 		return say("why.upstream_failed", "job", f.Cause.JobName, "date", f.Cause.BizDate, "id", f.Cause.ID.String(), "status", f.Cause.Status)
 	case in.Label == domain.UpstreamFailed && in.CancelledBy.InstanceID == 0:
-		return say("why.upstream_succeeded", "message", in.Message)
+		return say("why.upstream_succeeded", "message", told(in.Message))
 	case in.Label == domain.UpstreamFailed:
 		return say("why.upstream_gone", "id", in.CancelledBy.InstanceID.String())
 	case in.Label == domain.Killed && f.Kill != nil && f.Attempt != nil && f.Attempt.State == domain.AttemptLost:
@@ -131,11 +140,11 @@ func whyCancelled(f Facts) Sentence {
 		if reason == "" {
 			return say("why.killed", "who", f.Kill.Actor, "at", f.Kill.At)
 		}
-		return say("why.killed_because", "who", f.Kill.Actor, "at", f.Kill.At, "reason", reason)
+		return say("why.killed_because", "who", f.Kill.Actor, "at", f.Kill.At, "reason", told(reason))
 	case in.Label == domain.Killed:
 		return say("why.killed_somehow", "at", in.FinishedAt)
 	}
-	return say("why.skipped", "reason", in.Message)
+	return say("why.skipped", "reason", told(in.Message))
 }
 
 func whyRetrying(f Facts) Sentence {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -120,15 +119,6 @@ func (a Attempt) moments() []moment {
 		}
 	}
 	return all
-}
-
-// said is the message without the exit code, which stands beside it in the reader's language.
-func (a Attempt) said() string {
-	rest, ok := strings.CutPrefix(a.Message, "exit code "+a.ExitCode)
-	if a.ExitCode == "" || !ok {
-		return a.Message
-	}
-	return strings.TrimLeft(rest, ":;, ")
 }
 
 func attemptName(ctx context.Context, a Attempt) string {

@@ -157,7 +157,7 @@ type Attempt struct {
 	Unreported time.Duration
 	ExitCode   string // empty: none
 	Outcome    string
-	Message    string
+	Message    string // without the exit code
 }
 
 // Log is the log of the selected attempt: the last lines as a snapshot, and where

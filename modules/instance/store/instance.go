@@ -178,6 +178,14 @@ func (s *Store) Ready(ctx context.Context, lane domain.Lane, after domain.Instan
 	return append(page, more...), err
 }
 
+// WaitingDeps reads instances made before a moment that wait for their dependencies, the
+// oldest first. It walks along the running ones by their ids, which are made with the
+// clock or a little ahead of it.
+func (s *Store) WaitingDeps(ctx context.Context, made time.Time, limit int) ([]domain.Instance, error) {
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND id < ? AND label = ? AND created_at < ? ORDER BY id LIMIT ?",
+		domain.IDAt(made.Add(time.Minute)), string(domain.WaitingDeps), domain.Millis(made), limit)
+}
+
 // Unfinished reads the instances of one state, running or retrying, that have begun or
 // are held, oldest first. One state at a time comes in the order of its index.
 func (s *Store) Unfinished(ctx context.Context, state domain.State, after domain.ID, limit int) ([]domain.Instance, error) {

@@ -142,7 +142,7 @@ func rowOf(ctx context.Context, in domain.Instance, names map[domain.ID]domain.J
 		}
 	}
 	if in.State == domain.Failed || in.State == domain.Cancelled {
-		r.Why = in.Message
+		r.Why = i18n.Retell(ctx, in.Message)
 	}
 	return r
 }

@@ -81,7 +81,7 @@ func (h *Handlers) fillOrphans(ctx context.Context, p *instances.OrphansPage, f 
 		return err
 	}
 	for _, in := range found.ins {
-		p.Rows = append(p.Rows, orphanRow(in, names, lost[in.AttemptID]))
+		p.Rows = append(p.Rows, orphanRow(ctx, in, names, lost[in.AttemptID]))
 	}
 	if found.next != "" {
 		p.Pager.NextURL = orphansURL(f.Job, found.next)
@@ -95,9 +95,9 @@ func (h *Handlers) fillOrphans(ctx context.Context, p *instances.OrphansPage, f 
 	return nil
 }
 
-func orphanRow(in domain.Instance, names map[domain.ID]domain.JobName, lost domain.Attempt) instances.Orphan {
+func orphanRow(ctx context.Context, in domain.Instance, names map[domain.ID]domain.JobName, lost domain.Attempt) instances.Orphan {
 	return instances.Orphan{Pick: pickText(in), URL: instanceURL(in.ID), LogURL: tabURL(in.ID, "log", in.AttemptID.String()), Job: jobRef(names, in),
-		BizDate: in.BizDate.String(), Run: in.RunNo, Attempt: in.Attempts, Target: targetRef(lost.Target), Started: in.StartedAt, Lost: lost.FinishedAt, Note: lost.Message}
+		BizDate: in.BizDate.String(), Run: in.RunNo, Attempt: in.Attempts, Target: targetRef(lost.Target), Started: in.StartedAt, Lost: lost.FinishedAt, Note: i18n.Retell(ctx, lost.Message)}
 }
 
 // pickText names an orphan and the attempt that was judged, as a form carries it.

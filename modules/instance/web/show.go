@@ -152,7 +152,7 @@ func runsOf(ctx context.Context, w whole, asked string) []instances.Run {
 		run := instances.Run{No: r.No, Status: status(r.Status), Trace: r.TraceID, Reason: runReason(ctx, r)}
 		for _, a := range w.attempts {
 			if a.RunID == r.ID {
-				run.Attempts = append(run.Attempts, attemptView(a, w.facts.Instance, asked))
+				run.Attempts = append(run.Attempts, attemptView(ctx, a, w.facts.Instance, asked))
 			}
 		}
 		out = append(out, run)
@@ -174,17 +174,29 @@ func runReason(ctx context.Context, r domain.Run) string {
 	return i18n.T(ctx, "run.again_because", "who", r.RequestedBy, "reason", r.Reason)
 }
 
-func attemptView(a domain.Attempt, in domain.Instance, asked string) instances.Attempt {
+func attemptView(ctx context.Context, a domain.Attempt, in domain.Instance, asked string) instances.Attempt {
 	v := instances.Attempt{No: a.Ordinal, URL: tabURL(a.InstanceID, "log", a.ID.String()), Selected: a.ID.String() == asked,
 		Status: attemptStatus(a, in), Target: targetRef(a.Target), Dispatched: a.DispatchedAt, Acked: a.AckedAt, Granted: a.GrantedAt,
-		Started: a.StartedAt, Finished: a.FinishedAt, Unreported: a.Unreported(), Outcome: string(a.Outcome), Message: a.Message}
+		Started: a.StartedAt, Finished: a.FinishedAt, Unreported: a.Unreported(), Outcome: string(a.Outcome), Message: i18n.Retell(ctx, bare(a))}
 	if a.ExitCode != nil {
 		v.ExitCode = strconv.Itoa(*a.ExitCode)
 	}
 	if a.Late != "" {
-		v.Message = a.Message + " · " + a.Late
+		v.Message += " · " + i18n.Retell(ctx, a.Late)
 	}
 	return v
+}
+
+// bare is the message without the exit code, which stands beside it.
+func bare(a domain.Attempt) string {
+	if a.ExitCode == nil {
+		return a.Message
+	}
+	rest, ok := strings.CutPrefix(a.Message, "exit code "+strconv.Itoa(*a.ExitCode))
+	if !ok {
+		return a.Message
+	}
+	return strings.TrimLeft(rest, ":;, ")
 }
 
 // attemptStatus is how an attempt looks in the words of instances.
@@ -213,7 +225,7 @@ func attemptStatus(a domain.Attempt, in domain.Instance) ui.Status {
 func historyOf(ctx context.Context, w whole) []instances.Event {
 	out := make([]instances.Event, len(w.events))
 	for i, e := range w.events {
-		out[i] = instances.Event{At: e.At, Who: e.Actor, Text: i18n.T(ctx, moveKey(e)), Note: e.Note}
+		out[i] = instances.Event{At: e.At, Who: e.Actor, Text: i18n.T(ctx, moveKey(e)), Note: i18n.Retell(ctx, e.Note)}
 	}
 	return out
 }
