@@ -291,6 +291,53 @@ func TestRerunOfWhatFailed(t *testing.T) {
 	})
 }
 
+// A job that its upstream starts has one instance of a date, whoever comes first: the list or the end of the upstream.
+func TestBackfillOfWhatUpstreamStarts(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily, "  name: after\n  trigger: upstream\n  exec: {type: noop}\n  deps:\n    - name: daily\n")
+		v := p.preview(p.ask("daily", "2026-03-01", "2026-03-02", downstream))
+		if v.Make != 4 || v.Items[1].FireKey != domain.UpstreamFireKey(v.Items[1].BizDate) {
+			t.Fatalf("%+v", v.Items)
+		}
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-02", downstream))
+		if ran := p.run(b.ID, nil); !slices.Equal(ran, []string{"daily 2026-03-01", "after 2026-03-01", "daily 2026-03-02", "after 2026-03-02"}) {
+			t.Error(ran)
+		}
+		p.counts(b.ID, plan.Counts{Success: 4}, plan.Done)
+		p.sweep()
+		var n int
+		p.must(p.db.Scan(p.ctx, &n, "SELECT COUNT(*) FROM instance"))
+		if n != 4 {
+			t.Errorf("there are %d instances", n)
+		}
+	})
+}
+
+// A job that depends on other dates of its upstream waits for these, also when they are in the same list; the newest can't
+// come first.
+func TestBackfillOverDates(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily, "  name: next\n  cron: \"0 3 * * *\"\n  exec: {type: noop}\n  deps:\n    - name: daily\n      biz_date: current-1d\n")
+		_, err := p.backfills.Preview(p.ctx, p.ask("daily", "2026-03-01", "2026-03-03", downstream, func(r *plan.Request) { r.NewestFirst = true }))
+		if !domain.Is(err, domain.Invalid) {
+			t.Errorf("the newest first: %v", err)
+		}
+		p.run(p.start(p.ask("daily", "2026-02-28", "2026-02-28")).ID, nil)
+		v := p.preview(p.ask("daily", "2026-03-01", "2026-03-03", downstream, degree(3)))
+		if !slices.ContainsFunc(v.Warnings, func(w plan.Warning) bool { return w.Kind == plan.WarnOtherDates && w.Job == "next" }) {
+			t.Errorf("%+v", v.Warnings)
+		}
+		b := p.start(p.ask("daily", "2026-03-01", "2026-03-03", downstream, degree(3)))
+		ran := p.run(b.ID, nil)
+		for _, pair := range [][2]string{{"daily 2026-03-01", "next 2026-03-02"}, {"daily 2026-03-02", "next 2026-03-03"}} {
+			if slices.Index(ran, pair[0]) > slices.Index(ran, pair[1]) {
+				t.Errorf("%s ran before %s: %v", pair[1], pair[0], ran)
+			}
+		}
+		p.counts(b.ID, plan.Counts{Success: 6}, plan.Done)
+	})
+}
+
 // J-E14: a rerun over three levels runs what the preview shows, in order, each once.
 func TestForcedRerunOfADate(t *testing.T) {
 	eachPast(t, func(t *testing.T, p *past) {

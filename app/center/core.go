@@ -59,7 +59,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
-		Calendars: calendars{}, Now: l.clock.now})
+		Calendars: c.jobs, Now: l.clock.now})
 	c.jobs.Waiting = c.instances
 	c.lifecycle.Deps = c.graph
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}

@@ -45,11 +45,3 @@ func (p planner) Gaps(ctx context.Context, jobs []domain.ID, from, to time.Time)
 	}
 	return out, nil
 }
-
-// calendars tells the dag which days are worked.
-type calendars struct{}
-
-// Calendar is Monday to Friday.
-func (calendars) Calendar(context.Context, domain.ID, domain.CalendarUse) (*domain.Calendar, error) {
-	return nil, nil
-}

@@ -24,6 +24,7 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/lease"
 	schedulerweb "github.com/axsched/ax/modules/scheduler/web"
+	"github.com/axsched/ax/modules/scheduler/words"
 )
 
 // workerCommand starts a worker for this center; the page of workers shows it
@@ -37,11 +38,11 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},
-		&jobweb.Handlers{Jobs: c.jobs, Fires: c.triggers, Days: c.instances, Instances: c.instances},
+		&jobweb.Handlers{Jobs: c.jobs, Pauses: c.plans, Fires: c.triggers, Days: c.instances, Instances: c.instances, Words: words.Wording{}},
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
-			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Now: c.now},
+			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now},
 		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
 		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},

@@ -253,6 +253,7 @@ func navigation(c *core) []httpx.NavEntry {
 		{Page: "jobs", URL: "/jobs", Action: domain.ActJobRead},
 		{Page: "instances", URL: "/instances", Action: domain.ActInstanceRead},
 		{Page: "orphans", URL: "/orphans", Action: domain.ActInstanceRead},
+		{Page: "backfills", URL: "/backfills", Action: domain.ActInstanceRead},
 		{Page: "ledger", URL: "/ledger", Action: domain.ActJobRead},
 		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},

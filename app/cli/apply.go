@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/axsched/ax/app/client"
+	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/scheduler"
 )
@@ -20,6 +21,7 @@ type applied struct {
 		Job      string           `json:"job"`
 		Change   string           `json:"change"`
 		Version  int              `json:"version"`
+		Kind     string           `json:"kind"`
 		Next     []string         `json:"next"`
 		Warnings []client.Problem `json:"warnings"`
 	} `json:"results"`
@@ -80,6 +82,9 @@ func (p *process) showApplied(a applied, dry bool) error {
 		next := ""
 		if len(r.Next) > 0 {
 			next = r.Next[0]
+		}
+		if r.Kind == string(domain.TriggerUpstream) {
+			next = whenUpstreamEnds
 		}
 		rows[i] = []string{r.Job, r.Change, fmt.Sprint(r.Version), next}
 	}

@@ -114,7 +114,10 @@ func (p *process) showInstance(r row) error {
 		"state", r.status(), "why", r.text("why"), "message", r.text("message"), "trigger", r.text("trigger"), "run", r.text("run"),
 		"trace id", r.text("traceId"), "expected", p.when(r.moment("expectedTime")), "started", p.when(r.moment("startedAt")),
 		"finished", p.when(r.moment("finishedAt")), "took", took(r.moment("startedAt"), r.moment("finishedAt")),
-		"params", r.text("params"))
+		"params", r.text("params"), "stale", stale(r))
+	if err == nil {
+		err = p.showDeps(r)
+	}
 	if err != nil {
 		return err
 	}

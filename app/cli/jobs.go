@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/axsched/ax/app/client"
+	"github.com/axsched/ax/modules/domain"
 )
 
 func (p *process) jobs() *cobra.Command {
@@ -25,7 +26,7 @@ func (p *process) jobs() *cobra.Command {
 		q.Set("q", search)
 		head := []string{"JOB", "VERSION", "SCHEDULE", "IS", "NEXT FIRE", "LAST STATE"}
 		return p.list(ctx, listing{name: "jobs", query: q, head: head, cells: func(r row) []string {
-			return []string{r.name(), r.text("version"), schedule(r), enabled(r), p.when(r.moment("next")), r.text("lastState")}
+			return []string{r.name(), r.text("version"), schedule(r), enabled(r), p.whenNext(r), r.text("lastState")}
 		}})
 	})}
 	g.flags(cmd)
@@ -35,12 +36,24 @@ func (p *process) jobs() *cobra.Command {
 }
 
 // schedule is a job's time rule as one text.
+// whenNext is when a job is due next; for one that its upstreams start, in words.
+func (p *process) whenNext(r row) string {
+	if s, _ := r["schedule"].(map[string]any); row(s).text("kind") == string(domain.TriggerUpstream) && r["enabled"] != false {
+		return whenUpstreamEnds
+	}
+	return p.when(r.moment("next"))
+}
+
+const whenUpstreamEnds = "when upstream ends"
+
 func schedule(r row) string {
 	s, _ := r["schedule"].(map[string]any)
 	rule := row(s)
 	switch kind := rule.text("kind"); kind {
 	case "", "none":
 		return ""
+	case string(domain.TriggerUpstream):
+		return kind
 	case "cron":
 		return rule.text("expr") + " " + rule.text("timezone")
 	default:

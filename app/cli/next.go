@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/i18n"
 	"github.com/axsched/ax/modules/scheduler"
+	"github.com/axsched/ax/modules/scheduler/words"
 )
 
 // maxNext bounds -n.
@@ -25,7 +27,8 @@ func (p *process) next() *cobra.Command {
 	var a asking
 	cmd := &cobra.Command{Use: "next [--dialect D] [--tz ZONE] [--from T] [-n 5] -- EXPR", Short: "print when a cron expression fires next, offline",
 		Long: `Prints the next fires of a cron expression, one RFC 3339 instant a line with the zone's offset, strictly after
---from, by the code that fires jobs. Exit 1 with the reason when the expression is wrong or never fires. Without
+--from, by the code that fires jobs. Before them, on the standard error, the expression as a sentence and what of it people
+may not expect, such as months that it passes over. Exit 1 with the reason when it is wrong or never fires. Without
 --dialect the fields decide: 5 are unix, 7 quartz, 6 quartz where a day field has ? or an operator L, W, #, else seconds.`,
 		Args: cobra.MinimumNArgs(1), RunE: p.do(func(_ context.Context, args []string) error { return p.fires(a, strings.Join(args, " ")) })}
 	f := cmd.Flags()
@@ -55,7 +58,8 @@ func (p *process) fires(a asking, expr string) error {
 			return err
 		}
 	}
-	dialect, next, err := scheduler.Times{}.Check(domain.Schedule{Kind: domain.ScheduleCron, Expr: expr, Dialect: a.dialect}, zone, from, a.n)
+	s := domain.Schedule{Kind: domain.ScheduleCron, Expr: expr, Dialect: a.dialect}
+	dialect, next, err := scheduler.Times{}.Check(s, zone, from, a.n)
 	if err != nil {
 		return err
 	}
@@ -66,10 +70,25 @@ func (p *process) fires(a asking, expr string) error {
 	for i, t := range next {
 		lines[i] = t.Format(time.RFC3339Nano)
 	}
+	sentence, cautions := inWords(s, zone, from)
 	if p.json {
-		return p.value(map[string]any{"dialect": dialect, "timezone": a.zone, "next": lines})
+		return p.value(map[string]any{"dialect": dialect, "timezone": a.zone, "next": lines, "words": sentence, "cautions": cautions})
+	}
+	p.note("%s (%s, %s)\n", sentence, dialect, a.zone)
+	for _, c := range cautions {
+		p.note("note: %s\n", c)
 	}
 	return p.printf("%s\n", strings.Join(lines, "\n"))
+}
+
+// inWords says a schedule, and what of it people may not expect.
+func inWords(s domain.Schedule, zone *time.Location, from time.Time) (sentence string, cautions []string) {
+	w := words.Wording{}
+	cautions = []string{}
+	for _, c := range w.Cautions(s, zone, from) {
+		cautions = append(cautions, english("problem.cron."+c.ID, c.Args))
+	}
+	return w.Sentence(i18n.English, s, zone, from), cautions
 }
 
 // instant reads the RFC 3339 text of a flag.

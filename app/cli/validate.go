@@ -22,6 +22,7 @@ type checked struct {
 	File     string      `json:"file"`
 	Line     int         `json:"line"`
 	Dialect  string      `json:"dialect,omitempty"`
+	Words    string      `json:"words"` // the schedule as a sentence
 	Timezone string      `json:"timezone"`
 	Next     []time.Time `json:"next"`
 	// Unchecked are the dependencies that stand in none of the files.
@@ -73,7 +74,7 @@ func judgeFiles(files []file, opts job.Options) report {
 	r := report{Valid: len(problems.Errors()) == 0, Jobs: []checked{}, Problems: wordedAll(problems)}
 	for _, j := range parsed {
 		c := checked{Job: j.Spec.Key().String(), File: where[j.Spec.Key()], Line: j.Line, Dialect: j.Spec.Schedule.Dialect,
-			Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}}
+			Words: sentenceOf(j.Spec, opts.Now), Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}}
 		for _, d := range j.Spec.Deps {
 			if _, here := where[d.Key()]; !here {
 				c.Unchecked = append(c.Unchecked, d.Key().String())
@@ -85,6 +86,16 @@ func judgeFiles(files []file, opts job.Options) report {
 		r.Jobs = append(r.Jobs, c)
 	}
 	return r
+}
+
+// sentenceOf says when a job fires.
+func sentenceOf(s domain.JobSpec, now time.Time) string {
+	zone, err := (scheduler.Times{}).Zone(s.Timezone)
+	if err != nil {
+		zone = time.UTC // a job that is sound has a zone
+	}
+	sentence, _ := inWords(s.Schedule, zone, now)
+	return sentence
 }
 
 // elsewhere supposes that every job that is depended on and not given is on the server.
@@ -135,7 +146,7 @@ func (p *process) printReport(r report) error {
 			next = "next " + j.Next[0].Format(time.RFC3339)
 		}
 		if j.Dialect != "" {
-			next += " (" + j.Dialect + " cron, " + j.Timezone + ")"
+			next += " (" + j.Words + "; " + j.Dialect + " cron, " + j.Timezone + ")"
 		}
 		if err := p.printf("%s:%d: %s: good, %s\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, next); err != nil {
 			return err

@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/axsched/ax/e2e/setup"
 )
@@ -114,6 +116,59 @@ func TestFailedUpstreamCancelsDownstreamAndItsRerunBringsItBack(t *testing.T) {
 		})
 		if n := len(c.Instances("--job", "sum", "--biz-date", "2026-03-01")); n != 1 {
 			t.Errorf("the rerun made a second instance: %d", n)
+		}
+	})
+}
+
+// What everybody else is owed while a wide graph is released.
+const slowestFire = 2 * time.Second
+
+// One job, 1,200 that its end starts, and one that waits for all of them. The join comes about once, after the
+// last; meanwhile a job that fires each half second is late by less than 2 s. (J-D6)
+func TestWideJoinIsReleasedOnceAndStarvesNobody(t *testing.T) {
+	t.Parallel()
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		const wide = 1200
+		center := s.Center(t, setup.Opts{})
+		c := s.Client(t, center)
+		s.Worker(t, setup.Opts{})
+		db := tables(t, s.DatabaseURL(center))
+		noop := func(name string, more ...string) string {
+			return "version: v1\njob:\n  name: " + name + "\n  timeout: 60\n  exec: {type: noop}\n  " + strings.Join(more, "\n  ") + "\n"
+		}
+		all := []string{noop("head"), noop("beat", "every: 500ms", "overlap: allow")}
+		deps := "deps:"
+		for i := range wide {
+			name := fmt.Sprintf("leaf%04d", i)
+			all = append(all, noop(name, "trigger: upstream", "deps: [{name: head}]"))
+			deps += "\n    - name: " + name
+		}
+		c.Apply(files(append(all, noop("join", "trigger: upstream", deps))...))
+		setup.Until(t, awaited, "the beat has begun", func() bool {
+			return db.number("SELECT COUNT(*) FROM instance WHERE job_name = 'beat' AND state = 'success'") > 2
+		}, func() string { return center.Tail(10) })
+		began := time.Now()
+		c.Trigger("head", "--biz-date", "2026-02-03")
+		join := "SELECT COUNT(*) FROM instance WHERE job_name = 'join' AND state = 'success'"
+		setup.Until(t, 3*awaited, "the join has ended", func() bool { return db.number(join) == 1 }, func() string {
+			return fmt.Sprintf("%d of %d leaves ended, %d dependencies wait\n%s", db.number("SELECT COUNT(*) FROM instance WHERE job_name LIKE 'leaf%' AND state = 'success'"), wide,
+				db.number("SELECT COUNT(*) FROM dep WHERE state = 'waiting'"), center.Tail(10))
+		})
+		took := time.Since(began)
+		if n := db.number("SELECT COUNT(*) FROM instance WHERE job_name LIKE 'leaf%' AND state = 'success' AND attempts = 1"); n != wide {
+			t.Errorf("%d of %d leaves ended well at the first sending", n, wide)
+		}
+		if n := db.number("SELECT COUNT(*) FROM attempt a JOIN instance i ON i.id = a.instance_id WHERE i.job_name = 'join'"); n != 1 {
+			t.Errorf("the join was sent %d times", n)
+		}
+		if n := db.number("SELECT COUNT(*) FROM instance j JOIN instance l ON l.job_name LIKE 'leaf%' AND l.finished_at > j.ready_at WHERE j.job_name = 'join'"); n != 0 {
+			t.Errorf("the join was ready before %d leaves had ended", n)
+		}
+		worst := time.Duration(db.number(fmt.Sprintf("SELECT COALESCE(MAX(started_at - expected_at), 0) FROM instance WHERE job_name = 'beat' AND started_at > 0 AND expected_at >= %d", began.UnixMilli()))) * time.Millisecond
+		beats := db.number(fmt.Sprintf("SELECT COUNT(*) FROM instance WHERE job_name = 'beat' AND expected_at >= %d", began.UnixMilli()))
+		t.Logf("1 → %d → 1 in %s; meanwhile %d fires of another job, the latest of them %s late", wide, took.Round(10*time.Millisecond), beats, worst)
+		if worst >= slowestFire {
+			t.Errorf("another job was %s late meanwhile", worst)
 		}
 	})
 }

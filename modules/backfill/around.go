@@ -54,7 +54,7 @@ func warnings(p plan.Plan, f plan.Facts, set reached) []plan.Warning {
 			unknown++
 		}
 		for _, d := range j.Spec.Deps {
-			if up := f.IDOf(d.Key()); up != 0 && up != j.ID && d.BizDate != "current" {
+			if up := f.IDOf(d.Key()); up != 0 && up != j.ID && d.BizDate != domain.DepCurrent {
 				out = append(out, plan.Warning{Kind: plan.WarnOtherDates, Job: f.Names[j.ID], Other: d.Key().String()})
 			}
 		}
@@ -85,7 +85,7 @@ func (b *Backfills) waitsOutside(ctx context.Context, p plan.Plan, f plan.Facts,
 		}
 		for _, up := range set.others[j.ID] {
 			name := names[up].Key
-			if !slices.ContainsFunc(j.Spec.Deps, func(d domain.Dep) bool { return d.Key() == name && d.BizDate == "current" }) {
+			if !slices.ContainsFunc(j.Spec.Deps, func(d domain.Dep) bool { return d.Key() == name && d.BizDate == domain.DepCurrent }) {
 				continue // other dates: its page says what it waits for
 			}
 			n, err := b.withoutSuccess(ctx, up, dates)

@@ -21,9 +21,9 @@ type Jobs interface {
 // Planner knows what schedules planned.
 type Planner interface {
 	// Past lists the fires about business dates, in order: what was in force then, and where
-	// nothing was, what the definition in force now would have planned. More than limit are
+	// nothing was, what the definition in force now would have planned. More than the limit are
 	// refused as TooLarge.
-	Past(ctx context.Context, job domain.Job, dates []domain.BizDate, limit int) ([]domain.PastFire, error)
+	Past(ctx context.Context, job domain.Job, q domain.PastQuery) ([]domain.PastFire, error)
 }
 
 // Instances reads instances.

@@ -87,7 +87,7 @@ func (b *Backfills) judge(r plan.Request, f plan.Facts) error {
 			continue
 		}
 		for _, d := range j.Spec.Deps {
-			if slices.Contains(f.Ups[j.ID], f.IDOf(d.Key())) && d.BizDate != "current" {
+			if slices.Contains(f.Ups[j.ID], f.IDOf(d.Key())) && d.BizDate != domain.DepCurrent {
 				return domain.Fail(domain.Invalid, "job %s depends on other business dates of %s, so the oldest must come first", j.Spec.Key(), d.Key()).
 					At("order").Coded("backfill.newest_deps", "job", j.Spec.Key().String(), "other", d.Key().String())
 			}
@@ -124,7 +124,7 @@ func (b *Backfills) read(ctx context.Context, r plan.Request, set reached, dates
 		f.Jobs = append(f.Jobs, j)
 		switch {
 		case plan.Scheduled(j.Spec):
-			if f.Fires[id], err = b.Planner.Past(ctx, j, dates, plan.MaxItems); err != nil {
+			if f.Fires[id], err = b.Planner.Past(ctx, j, r.Past(dates)); err != nil {
 				if domain.Is(err, domain.TooLarge) {
 					err = plan.TooMany()
 				}

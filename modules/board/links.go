@@ -105,9 +105,10 @@ func reach(into set, start []domain.ID, steps int, next func(domain.ID) []domain
 func (l links) between(jobs set) []domain.JobEdge {
 	var out []domain.JobEdge
 	for _, id := range jobs.sorted() {
-		for _, down := range l.downs(id) {
-			if jobs[down] {
-				out = append(out, domain.JobEdge{Up: id, Down: down})
+		at, _ := slices.BinarySearchFunc(l.byUp, id, func(e domain.JobEdge, id domain.ID) int { return cmp.Compare(e.Up, id) })
+		for ; at < len(l.byUp) && l.byUp[at].Up == id; at++ {
+			if jobs[l.byUp[at].Down] {
+				out = append(out, l.byUp[at])
 			}
 		}
 	}

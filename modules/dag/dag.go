@@ -81,7 +81,7 @@ func (g *Graph) rows(ctx context.Context, in domain.Instance, spec domain.JobSpe
 		}
 		if d.BizDate == domain.DepPrevWorkday && calendar == nil {
 			var err error
-			if calendar, err = g.Calendars.Calendar(ctx, in.ProjectID, spec.Calendar); err != nil {
+			if calendar, err = g.Calendars.CalendarOf(ctx, spec); err != nil {
 				return nil, err
 			}
 		}

@@ -55,6 +55,7 @@ type Planner interface {
 
 // Calendars knows the calendars of projects.
 type Calendars interface {
-	// Calendar reads the one that a job lives by, as it now stands; nil: Monday to Friday.
-	Calendar(ctx context.Context, project domain.ID, use domain.CalendarUse) (*domain.Calendar, error)
+	// CalendarOf reads the one that a definition names, as it now stands; nil where it names none:
+	// Monday to Friday are worked.
+	CalendarOf(ctx context.Context, spec domain.JobSpec) (*domain.Calendar, error)
 }

@@ -11,6 +11,19 @@ type PastFire struct {
 	Present bool
 }
 
+// PastQuery asks for a job's fires about business dates, which are in order.
+type PastQuery struct {
+	Dates []BizDate
+	// Since and Until narrow to moments from the one to the other, both counted; zero: no bound.
+	Since, Until time.Time
+	Limit        int // more fires are refused
+}
+
+// Holds reports whether a moment lies within the bounds.
+func (q PastQuery) Holds(at time.Time) bool {
+	return !at.Before(q.Since) && (q.Until.IsZero() || !at.After(q.Until))
+}
+
 // Reopening asks for a new run of an instance that has ended.
 type Reopening struct {
 	Instance ID
@@ -26,10 +39,10 @@ type Reopening struct {
 
 // Pause is the time since a job's schedule was paused, and what it would have planned.
 type Pause struct {
-	Since       time.Time // zero: it is not paused, or nothing of it was ever in force
-	Fires       int
-	More        bool    // there are more than could be counted
-	First, Last BizDate // of the fires
+	Since, Until time.Time // zero: it is not paused, or nothing of it was ever in force
+	Fires        int
+	More         bool    // there are more than could be counted
+	First, Last  BizDate // of the fires
 }
 
 // MissedDay is planned fires of one job and business date that made no instance.

@@ -18,8 +18,8 @@ const (
 )
 
 // foresee warns about dependencies of the parsed jobs that nothing planned could meet: by the
-// schedules as they are written a date comes for which the upstream has no fire on any of the dates waited
-// for. Schedules that a calendar gates, and jobs without one, are not judged.
+// schedules and calendars as they are a date comes for which the upstream has no fire on any of the
+// dates waited for. Jobs without a schedule are not judged.
 func (d *Definitions) foresee(ctx context.Context, parsed []Parsed, byKey map[domain.JobKey]domain.ID) error {
 	if len(parsed) > mostForeseen {
 		return nil
@@ -41,7 +41,7 @@ func (d *Definitions) foresee(ctx context.Context, parsed []Parsed, byKey map[do
 			if !never {
 				continue
 			}
-			first, last := dep.BizDate.Of(day, nil)
+			first, last := dep.BizDate.Of(day, own.calendar)
 			said := first.String()
 			if first != last {
 				said += " … " + last.String()
@@ -67,6 +67,7 @@ type foresight struct {
 type horizon struct {
 	dates    []domain.BizDate
 	from, to domain.BizDate
+	calendar *domain.Calendar
 }
 
 // of reads the horizon of a job.
@@ -83,31 +84,38 @@ func (f *foresight) of(key domain.JobKey) (*horizon, error) {
 		}
 		spec, there = j.Spec, j.Enabled
 	}
-	if !there || spec.Schedule.Kind == domain.ScheduleNone || spec.Schedule.Kind == "" || !spec.Calendar.IsZero() {
+	if !there || spec.Schedule.Kind == domain.ScheduleNone || spec.Schedule.Kind == "" {
 		return nil, nil
 	}
-	h, err := f.d.horizon(spec)
+	calendar, err := f.d.CalendarOf(f.ctx, spec)
+	if domain.Is(err, domain.NotFound) {
+		return nil, nil // it is told elsewhere
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, err := f.d.horizon(spec, calendar)
 	f.days[key] = h
 	return h, err
 }
 
 // horizon asks the scheduler about a schedule as it would have been since a while ago.
-func (d *Definitions) horizon(spec domain.JobSpec) (*horizon, error) {
+func (d *Definitions) horizon(spec domain.JobSpec, calendar *domain.Calendar) (*horizon, error) {
 	zone, err := d.Schedules.Zone(spec.Timezone)
 	if err != nil {
 		return nil, err
 	}
 	from := d.Now().AddDate(0, 0, -2*foreseenDays)
 	end := d.Now().AddDate(0, 0, foreseenDays)
-	h := &horizon{from: domain.BizDateOf(from, zone).AddDays(1), to: domain.BizDateOf(end, zone)}
+	h := &horizon{calendar: calendar, from: domain.BizDateOf(from, zone).AddDays(1), to: domain.BizDateOf(end, zone)}
 	// Where there are too many to look at, each date has one.
-	_, fires, err := d.Schedules.Check(spec.Schedule, zone, from, foreseenFires)
-	if err != nil || len(fires) == foreseenFires && fires[len(fires)-1].Before(end) {
+	fires, err := d.Schedules.Coming(spec, calendar, from, foreseenFires)
+	if err != nil || len(fires) == foreseenFires && fires[len(fires)-1].At.Before(end) {
 		return nil, err
 	}
-	for _, at := range fires {
-		if at.Before(end) {
-			h.dates = append(h.dates, spec.BizDate.Of(domain.BizDateOf(at, zone), nil))
+	for _, c := range fires {
+		if c.At.Before(end) {
+			h.dates = append(h.dates, c.BizDate)
 		}
 	}
 	slices.SortFunc(h.dates, domain.BizDate.Compare)
@@ -126,7 +134,7 @@ func (f *foresight) never(own *horizon, spec domain.JobSpec, dep domain.Dep) (do
 	}
 	today := domain.BizDateOf(f.d.Now(), time.UTC)
 	for _, day := range own.dates {
-		first, last := dep.BizDate.Of(day, nil)
+		first, last := dep.BizDate.Of(day, own.calendar)
 		if day.Before(today) || first.Before(up.from) || up.to.Before(last) {
 			continue
 		}

@@ -10,41 +10,79 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Form is the short form of an ordinary job, each field as it was typed. Deps holds one
-// [project/]name a line.
+// Form is the short form of an ordinary job, each field as it was typed. Of Cron, Every and At
+// one at most is set. Deps holds one [project/]name a line.
 type Form struct {
-	Name, Title, Cron, Deps, Command, Timeout string
+	Name, Title, Cron, Every, At, Timezone, Deps, Command, Timeout string
 }
 
 // YAML writes the job file that the form means. What is wrong in a field is wrong in
 // the file too, at the place that FieldAt leads back from: the form judges nothing.
 func (f Form) YAML() string {
 	var b strings.Builder
-	line := func(key, value string) { b.WriteString("  " + key + ": " + value + "\n") }
 	b.WriteString("version: v1\njob:\n")
-	key := domain.ParseJobKey(strings.TrimSpace(f.Name))
-	if key.Project != domain.DefaultProject {
-		line("project", scalarText(key.Project))
+	for _, s := range f.sections() {
+		b.WriteString(indented(s.text, "  "))
 	}
-	line("name", scalarText(key.Name))
-	if title := strings.TrimSpace(f.Title); title != "" {
-		line("title", quoted(title))
-	}
-	if cron := strings.TrimSpace(f.Cron); cron != "" {
-		line("cron", quoted(cron))
-	}
-	if deps := lines(f.Deps); len(deps) > 0 {
-		b.WriteString("  deps:\n")
-		for _, d := range deps {
-			b.WriteString("    - name: " + scalarText(d) + "\n")
+	return b.String()
+}
+
+// section is one key of job: with all that stands under it.
+type section struct{ key, text string }
+
+// sections are the keys that the form sets, in the order of the file.
+func (f Form) sections() []section {
+	var out []section
+	put := func(key, text string) {
+		if text != "" {
+			out = append(out, section{key, key + ":" + text + "\n"})
 		}
 	}
-	b.WriteString("  exec:\n    type: shell\n    command: " + commandText(f.Command) + "\n")
+	name := domain.ParseJobKey(strings.TrimSpace(f.Name))
+	if name.Project != domain.DefaultProject {
+		put("project", " "+scalarText(name.Project))
+	}
+	put("name", " "+scalarText(name.Name))
+	for _, v := range []section{{"title", f.Title}, {"cron", f.Cron}, {"every", f.Every}, {"at", f.At}, {"timezone", f.Timezone}} {
+		if v.text = strings.TrimSpace(v.text); v.text != "" {
+			put(v.key, " "+v.written())
+		}
+	}
+	deps := ""
+	for _, d := range lines(f.Deps) {
+		deps += "\n  - name: " + scalarText(d)
+	}
+	put("deps", deps)
+	put("exec", "\n  type: shell\n  command: "+commandText(f.Command))
 	if timeout := strings.TrimSpace(f.Timeout); timeout != "" {
 		if !decimal.MatchString(timeout) {
 			timeout = quoted(timeout)
 		}
-		line("timeout", timeout)
+		put("timeout", " "+timeout)
+	}
+	return out
+}
+
+// written is a value as YAML: cron and title always in quotes, the others where they need them.
+func (s section) written() string {
+	plain := s.key == "every" && plainEvery.MatchString(s.text) || s.key == "timezone" && plainText.MatchString(s.text)
+	if plain {
+		return s.text
+	}
+	return quoted(s.text)
+}
+
+// plainEvery is a distance such as 90s or 1h30m, which YAML reads as text.
+var plainEvery = regexp.MustCompile(`^([0-9]+(ms|s|m|h|d))+$`)
+
+// indented puts the same blanks before each line that holds anything.
+func indented(text, blanks string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(blanks)
+		}
+		b.WriteString(line)
 	}
 	return b.String()
 }
@@ -92,7 +130,7 @@ func commandText(command string) string {
 	if !strings.Contains(command, "\n") || odd || strings.HasPrefix(command, " ") || strings.HasPrefix(command, "\n") {
 		return quoted(command)
 	}
-	return "|-\n      " + strings.ReplaceAll(command, "\n", "\n      ")
+	return "|-\n    " + strings.ReplaceAll(command, "\n", "\n    ")
 }
 
 // FieldAt is the field of a form that a path of its file is about, as the form names it;
@@ -105,7 +143,7 @@ func FieldAt(path string) string {
 		return "name"
 	case "exec":
 		return "command"
-	case "title", "cron", "deps", "timeout":
+	case "title", "cron", "every", "at", "timezone", "deps", "timeout":
 		return key
 	}
 	return ""

@@ -15,6 +15,9 @@ type Schedules interface {
 	// after from. No fire and no error means valid and never due again. An error says why the
 	// expression is refused; one that is Positioned also says where.
 	Check(s domain.Schedule, zone *time.Location, from time.Time, n int) (dialect string, next []time.Time, err error)
+	// Cautions lists what people may not expect of a schedule that Check has accepted, such as
+	// the months it passes over and the next clock changes of the zone that touch it.
+	Cautions(s domain.Schedule, zone *time.Location, from time.Time) []domain.Caution
 	// Zone gives the IANA zone of that name, from the embedded data only.
 	Zone(name string) (*time.Location, error)
 	// Coming gives the first n fires of a definition strictly after from, by a version of its calendar

@@ -90,7 +90,34 @@ func (d *draft) cron(e entry, zone *time.Location) {
 	default:
 		s.Dialect = dialect
 		d.spec.Schedule, d.parsed.Next = s, next
+		d.caution(e, s, zone)
 	}
+}
+
+// caution warns of what people may not expect of a schedule.
+func (d *draft) caution(e entry, s domain.Schedule, zone *time.Location) {
+	for _, c := range d.opts.Schedules.Cautions(s, zone, d.opts.Now) {
+		args := make([]string, 0, 2*len(c.Args))
+		for name, value := range c.Args {
+			args = append(args, name, value)
+		}
+		d.warn(e.at, e.path, "cron."+c.ID, cautionHint("cron."+c.ID), args...)
+	}
+}
+
+// cautionHint is the hint beside a caution.
+func cautionHint(id string) string {
+	switch id {
+	case idCronShortMonths:
+		return hintCronLastDay
+	case idCronRestartsMinute, idCronRestartsHour, idCronRestartsDay, idCronRestartsMonth, idCronRestartsYear:
+		return hintCronRhythm
+	case idCronEither:
+		return hintCronEither
+	case idCronLeapDay, idCronOften, idCronMadeUp, idCronSkipped, idCronOnce, idCronTwice:
+		// They say it all.
+	}
+	return ""
 }
 
 func (d *draft) every(e entry, zone *time.Location) {
@@ -162,4 +189,5 @@ func (d *draft) timed(e entry, s domain.Schedule, zone *time.Location) {
 		return
 	}
 	d.spec.Schedule, d.parsed.Next = s, next
+	d.caution(e, s, zone)
 }

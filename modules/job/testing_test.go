@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,24 +47,53 @@ func (clockwork) Check(s domain.Schedule, zone *time.Location, from time.Time, n
 	return "unix", next, nil
 }
 
+// Cautions warns of expressions for the 31st, for all the others of nothing.
+func (clockwork) Cautions(s domain.Schedule, _ *time.Location, _ time.Time) []domain.Caution {
+	if !strings.Contains(s.Expr, " 31 ") {
+		return nil
+	}
+	return []domain.Caution{{ID: "short_months", Args: map[string]string{"day": "31", "months": "2, 4"}}}
+}
+
 var testNow = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
 func options() Options {
 	return Options{File: "a.yaml", DefaultZone: "Asia/Shanghai", Now: testNow, Schedules: clockwork{}}
 }
 
-// catalog reads one language's texts, the way pages will.
+// catalog reads one language's texts of problems and hints, the way pages will.
 func catalog(t *testing.T, lang string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../kit/i18n/catalog/" + lang + "/job.json")
+	files, err := filepath.Glob("../kit/i18n/catalog/" + lang + "/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := map[string]string{}
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]any{}
+		if err := json.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+		for key, v := range all {
+			if strings.HasPrefix(key, "problem.") || strings.HasPrefix(key, "hint.") {
+				m[key] = otherForm(v)
+			}
+		}
 	}
 	return m
+}
+
+// otherForm is a text, or the form of it that stands for most numbers.
+func otherForm(v any) string {
+	if forms, ok := v.(map[string]any); ok {
+		v = forms["other"]
+	}
+	text, _ := v.(string)
+	return text
 }
 
 // speaker looks texts up; a missing text or placeholder shows as ⟦…⟧.

@@ -8,6 +8,7 @@ import (
 	"github.com/axsched/ax/modules/kit/zone"
 	"github.com/axsched/ax/modules/scheduler/cron"
 	"github.com/axsched/ax/modules/scheduler/plan"
+	"github.com/axsched/ax/modules/scheduler/words"
 )
 
 // Times judges schedules before they are saved, with the code that fires them later.
@@ -47,6 +48,11 @@ func (Times) Check(s domain.Schedule, zone *time.Location, from time.Time, n int
 func (Times) Coming(spec domain.JobSpec, calendar *domain.Calendar, from time.Time, n int) ([]domain.Coming, error) {
 	span := plan.Span{Timing: plan.Timing{Schedule: spec.Schedule, Zone: spec.Timezone, Rule: spec.BizDate, Gate: plan.GateOf(spec, calendar), Anchor: from}, Calendar: calendar}
 	return span.Coming(from, n)
+}
+
+// Cautions lists what people may not expect of a schedule.
+func (Times) Cautions(s domain.Schedule, zone *time.Location, from time.Time) []domain.Caution {
+	return words.Wording{}.Cautions(s, zone, from)
 }
 
 // Zone gives the IANA zone of that name, from the embedded data only.

@@ -8,13 +8,10 @@ import (
 	"github.com/axsched/ax/modules/scheduler/plan"
 )
 
-// farthest is how many days lie between a business date and its fires at most.
-const farthest = 2 * domain.MaxBizDateShift
-
 // PlannedOver lists the planned fires of jobs about the dates from the first to the last, in
 // order. Jobs of which more than plan.MaxFires are planned are in tooMany instead.
 func (p *Plans) PlannedOver(ctx context.Context, jobs []domain.ID, from, to domain.BizDate) (fires map[domain.ID][]plan.Fire, tooMany map[domain.ID]bool, err error) {
-	spans, broken, err := p.Store.Spans(ctx, jobs, from.AddDays(-farthest).Start(time.UTC))
+	spans, broken, err := readSpans(ctx, p.Store, p.Calendars, jobs, from.AddDays(-plan.Reach).Start(time.UTC))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -12,27 +13,28 @@ import (
 
 // Past lists a job's fires about business dates, in order: what was in force then, and for
 // moments at which nothing was, what the definition in force now would have planned.
-// More than limit are refused as TooLarge.
-func (p *Plans) Past(ctx context.Context, job domain.Job, dates []domain.BizDate, limit int) ([]domain.PastFire, error) {
-	if len(dates) == 0 {
+// More than the limit are refused as TooLarge.
+func (p *Plans) Past(ctx context.Context, job domain.Job, q domain.PastQuery) ([]domain.PastFire, error) {
+	if len(q.Dates) == 0 {
 		return nil, nil
 	}
 	spans, err := p.spans(ctx, job.ID, time.Time{})
 	if err != nil {
 		return nil, err
 	}
-	present, err := p.present(ctx, job.ID, dates[0].AddDays(-2).Start(time.UTC))
+	present, err := p.present(ctx, job.ID, q.Dates[0].AddDays(-2).Start(time.UTC))
 	if err != nil {
 		return nil, err
 	}
 	var out []domain.PastFire
-	for _, date := range dates {
+	for _, date := range q.Dates {
 		of, err := pastOn(spans, present, date)
 		if err != nil {
 			return nil, err
 		}
-		if out = append(out, of...); len(out) > limit {
-			return nil, domain.Fail(domain.TooLarge, "job %s has more than %d fires on these business dates", job.Spec.Key(), limit).WithHint("take fewer dates")
+		of = slices.DeleteFunc(of, func(f domain.PastFire) bool { return !q.Holds(f.At) })
+		if out = append(out, of...); len(out) > q.Limit {
+			return nil, domain.Fail(domain.TooLarge, "job %s has more than %d fires on these business dates", job.Spec.Key(), q.Limit).WithHint("take fewer dates")
 		}
 	}
 	return out, nil
@@ -120,7 +122,7 @@ func (p *Plans) Asleep(ctx context.Context, job domain.ID) (domain.Pause, error)
 	if err != nil {
 		return out, fmt.Errorf("the schedule of job %s: %w", job, err)
 	}
-	out.Fires = len(fires)
+	out.Until, out.Fires = now, len(fires)
 	for _, f := range fires {
 		if out.First.IsZero() || f.BizDate.Before(out.First) {
 			out.First = f.BizDate

@@ -8,6 +8,7 @@ import { startForms } from "./forms.js";
 import { startGraph } from "./graph.js";
 import { startKeys } from "./keys.js";
 import { startPicks } from "./picks.js";
+import { startSchedule } from "./schedule.js";
 
 document.documentElement.classList.add("js");
 
@@ -15,6 +16,7 @@ startDialogs();
 startForms();
 startKeys();
 startPicks();
+startSchedule();
 startGraph();
 startLive(htmx);
 

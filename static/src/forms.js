@@ -100,6 +100,6 @@ function startCheck() {
     clearTimeout(timer);
     timer = setTimeout(check, 350);
   });
-  const typed = [...form.querySelectorAll("input:not([type=hidden]), textarea")].some((field) => field.value.trim() !== "");
+  const typed = [...form.querySelectorAll("[name=name], textarea")].some((field) => field.value.trim() !== "");
   if (typed && !side.querySelector("[data-checked]")) check();
 }

@@ -60,7 +60,7 @@ func bow(y, depth float64) float64 { return y + (depth-y)/0.75 }
 
 // edgeState is the colour of an edge: that of what it waits for.
 func edgeState(d drawing, e Edge) string {
-	if d.cycle[e] {
+	if d.cycle[e] && !e.Back {
 		return "cycle"
 	}
 	return stateOr(d.states[e.From])
@@ -104,6 +104,9 @@ func nodeName(ctx context.Context, n Node) string {
 	text := name + ", " + ui.StatusText(say, n.Status)
 	if n.Fires > 1 {
 		text += ", " + i18n.T(ctx, "dag.fires", "n", n.Fires)
+	}
+	if n.Stale != "" {
+		text += ", " + n.Stale
 	}
 	return text
 }

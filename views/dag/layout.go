@@ -30,7 +30,7 @@ type route struct {
 }
 
 // drawing is a finished layout. cycle holds the edges that had to be left out of
-// the layering because they close a circle; they are drawn too.
+// the layering because they close a circle, also over earlier dates; they are drawn too.
 type drawing struct {
 	nodes         []placed
 	routes        []route
@@ -65,6 +65,7 @@ func plan(nodes []Node, edges []Edge) drawing {
 		}
 	}
 	cycle := closing(nodes, known, index)
+	closingBack(known, cycle)
 	layers := layerOf(nodes, known, cycle, index)
 	slots, chains := spread(nodes, known, cycle, layers, index)
 	columns := columnsOf(slots)
@@ -77,7 +78,9 @@ func plan(nodes []Node, edges []Edge) drawing {
 func closing(nodes []Node, edges []Edge, index map[string]int) map[Edge]bool {
 	next := make([][]Edge, len(nodes))
 	for _, e := range edges {
-		next[index[e.From]] = append(next[index[e.From]], e)
+		if !e.Back {
+			next[index[e.From]] = append(next[index[e.From]], e)
+		}
 	}
 	const (
 		fresh = iota
@@ -105,6 +108,58 @@ func closing(nodes []Node, edges []Edge, index map[string]int) map[Edge]bool {
 		}
 	}
 	return back
+}
+
+// closingBack adds the edges from earlier dates that close a circle with what is there: such a
+// circle is none in time.
+func closingBack(edges []Edge, out map[Edge]bool) {
+	next := map[string][]string{}
+	for _, e := range edges {
+		if !e.Back && !out[e] {
+			next[e.From] = append(next[e.From], e.To)
+		}
+	}
+	for _, e := range edges {
+		switch {
+		case !e.Back:
+		case leads(next, e.To, e.From):
+			out[e] = true
+		default:
+			next[e.From] = append(next[e.From], e.To)
+		}
+	}
+}
+
+// leads reports whether there is a way from one node to another.
+func leads(next map[string][]string, from, to string) bool {
+	seen := map[string]bool{from: true}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		if queue[0] == to {
+			return true
+		}
+		for _, n := range next[queue[0]] {
+			if !seen[n] {
+				seen[n] = true
+				queue = append(queue, n)
+			}
+		}
+	}
+	return false
+}
+
+// circle reports whether an edge closes a circle on one date.
+func (d drawing) circle() bool {
+	for e := range d.cycle {
+		if !e.Back {
+			return true
+		}
+	}
+	return false
+}
+
+// back reports whether any edge is about earlier dates.
+func (d drawing) back() bool {
+	return slices.ContainsFunc(d.routes, func(r route) bool { return r.Back })
 }
 
 // layerOf gives each node the length of the longest way to it, and pulls sources

@@ -17,7 +17,9 @@ func anyGraph(t *rapid.T) ([]Node, []Edge) {
 		nodes = append(nodes, Node{ID: fmt.Sprint("n", i)})
 	}
 	id := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("n", rapid.IntRange(0, n).Draw(t, "id")) })
-	edge := rapid.Custom(func(t *rapid.T) Edge { return Edge{From: id.Draw(t, "from"), To: id.Draw(t, "to")} })
+	edge := rapid.Custom(func(t *rapid.T) Edge {
+		return Edge{From: id.Draw(t, "from"), To: id.Draw(t, "to"), Back: rapid.Bool().Draw(t, "back")}
+	})
 	return nodes, rapid.SliceOfN(edge, 0, 60).Draw(t, "edges")
 }
 
@@ -53,12 +55,24 @@ func TestPlanKeepsItsPromises(t *testing.T) {
 
 func TestPlanFindsTheCircle(t *testing.T) {
 	nodes := []Node{{ID: "a"}, {ID: "b"}, {ID: "c"}}
-	d := plan(nodes, []Edge{{"a", "b"}, {"b", "c"}, {"c", "a"}})
-	if len(d.cycle) != 1 || !d.cycle[Edge{"c", "a"}] {
+	d := plan(nodes, []Edge{{From: "a", To: "b"}, {From: "b", To: "c"}, {From: "c", To: "a"}})
+	if len(d.cycle) != 1 || !d.cycle[Edge{From: "c", To: "a"}] {
 		t.Errorf("closing edges are %v, want c → a", d.cycle)
 	}
-	if d = plan(nodes, []Edge{{"a", "b"}, {"b", "c"}, {"a", "c"}}); len(d.cycle) != 0 {
+	if d = plan(nodes, []Edge{{From: "a", To: "b"}, {From: "b", To: "c"}, {From: "a", To: "c"}}); len(d.cycle) != 0 {
 		t.Errorf("a graph without circle has closing edges %v", d.cycle)
+	}
+}
+
+// An edge from an earlier date closes no circle, and never bends the order of the others.
+func TestPlanKnowsEarlierDates(t *testing.T) {
+	nodes := []Node{{ID: "a"}, {ID: "b"}}
+	d := plan(nodes, []Edge{{From: "b", To: "a", Back: true}, {From: "a", To: "b"}})
+	if d.circle() || !d.back() || d.nodes[0].x >= d.nodes[1].x || len(d.routes) != 2 {
+		t.Errorf("circle %t, nodes %v", d.circle(), d.nodes)
+	}
+	if d = plan(nodes, []Edge{{From: "a", To: "b", Back: true}}); len(d.cycle) != 0 || d.nodes[0].x >= d.nodes[1].x {
+		t.Errorf("an edge that closes nothing is left out: %v", d.cycle)
 	}
 }
 
@@ -69,7 +83,7 @@ func TestPlanOfAThousandIsQuick(t *testing.T) {
 		nodes = append(nodes, Node{ID: fmt.Sprint(i)})
 		for _, back := range []int{7, 31} {
 			if i >= back {
-				edges = append(edges, Edge{fmt.Sprint(i - back), fmt.Sprint(i)})
+				edges = append(edges, Edge{From: fmt.Sprint(i - back), To: fmt.Sprint(i)})
 			}
 		}
 	}

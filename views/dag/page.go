@@ -35,10 +35,16 @@ type Node struct {
 	Status ui.Status
 	URL    string
 	Fires  int // instances of that date; 0 or 1 is not shown
+	// Stale says what upstream ran again since its instance began; "": not so.
+	Stale string
 }
 
-// Edge leads from upstream to downstream, by node ids.
-type Edge struct{ From, To string }
+// Edge leads from upstream to downstream, by node ids. Back says that only earlier dates of the
+// upstream are waited for.
+type Edge struct {
+	From, To string
+	Back     bool
+}
 
 // Panel says what matters about the selected node.
 type Panel struct {

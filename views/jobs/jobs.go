@@ -59,6 +59,11 @@ func modeTabs(ctx context.Context, p EditPage) []ui.Tab {
 	return tabs
 }
 
+// scheduleTitle is the schedule in words with what people may not expect of it.
+func scheduleTitle(r Row) string {
+	return strings.Join(append([]string{r.Schedule}, r.Cautions...), "\n")
+}
+
 // numbered splits a text into lines for a numbered view.
 func numbered(text string) []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -82,6 +87,20 @@ func errorsIn(problems []Problem) int {
 }
 
 func lineID(n int) string { return "y" + strconv.Itoa(n) }
+
+// sleptText says what lies in the pause of a job.
+func sleptText(ctx context.Context, s Slept) string {
+	switch since := i18n.DateTime(ctx, s.Since); {
+	case s.Since.IsZero():
+		return i18n.T(ctx, "resume.never")
+	case s.Fires == 0:
+		return i18n.T(ctx, "resume.none", "since", since)
+	case s.More:
+		return i18n.T(ctx, "resume.very_many", "since", since, "n", s.Fires)
+	default:
+		return i18n.T(ctx, "resume.many", "since", since, "n", s.Fires, "from", s.From, "to", s.To)
+	}
+}
 
 func pausedText(ctx context.Context, p JobPage) string {
 	if p.Paused != "" {

@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
 	"github.com/axsched/ax/views/layout"
@@ -40,6 +41,7 @@ type Row struct {
 	Type     string
 	Enabled  bool
 	Schedule string // in words
+	Cautions []string
 	Expr     string // as written; empty when upstream or hand start it
 	Zone     string
 	Next     time.Time // zero: none
@@ -64,7 +66,8 @@ type JobPage struct {
 	Enabled  bool
 	Paused   string // who paused it, when and why
 	Invalid  string
-	Schedule string
+	Schedule string   // in words
+	Cautions []string // what people may not expect of it
 	Expr     string
 	Zone     string
 	Next     []ui.Fire
@@ -86,8 +89,20 @@ type JobPage struct {
 	Trigger TriggerForm
 	Edit    ui.Action
 	Pause   ui.Action // posts; Enabled says which of both it is
+	Slept   Slept     // of a paused one
 	Delete  ui.Action // posts
-	Key     string    // idempotency key for the forms of this page
+	// Backfill leads to the form of runs for past business dates.
+	Backfill ui.Action
+	Key      string // idempotency key for the forms of this page
+}
+
+// Slept is what lies in the pause of a paused job. Zero Since: its schedule was never in force.
+type Slept struct {
+	Since    time.Time
+	Fires    int
+	More     bool // more than could be counted
+	From, To string
+	Backfill ui.Action // of these fires
 }
 
 // Fact is a name and a value of the definition, said in words.
@@ -138,8 +153,9 @@ type Version struct {
 }
 
 // EditPage is the editor. Mode is "yaml" or "form". Fields posted in yaml mode:
-// text, base_version; in form mode: name, title, cron, deps (one a line), type, command,
-// timeout. Both: mode, csrf, idempotency_key. The values typed survive an error.
+// text, base_version; in form mode those of ShortForm. Both: mode, csrf, idempotency_key.
+// The values typed survive an error. With the field preview nothing is saved and the page
+// comes back with its Check, for those who have no script.
 type EditPage struct {
 	layout.Shell
 	Mode        string
@@ -158,17 +174,39 @@ type EditPage struct {
 	Key         string
 }
 
-// ShortForm is the form for the ordinary job. All values are as typed.
+// ShortForm is the form for the ordinary job. All values are as typed. Fields posted: name,
+// title, deps (one a line), type, command, timeout, timezone, when and the fields of its kind:
+// minutes, minute, time, weekdays, day, nth, weekday, at, every, cron.
 type ShortForm struct {
-	Name, Title, Cron, Deps, Type, Command, Timeout string
-	Errors                                          []ui.FieldError
+	Name, Title, Deps, Type, Command, Timeout, Timezone string
+	When                                                When
+	DefaultZone                                         string   // of jobs that name none
+	Saved                                               bool     // the job is there: its name stays
+	Beyond                                              []string // keys of it that the form does not show in full; they stay as written
+	Errors                                              []ui.FieldError
+}
+
+// When is what the builder shows, in the words of domain.Choice.
+type When struct {
+	Kind                                                      string
+	Minutes, Minute, Time, Day, Nth, Weekday, At, Every, Cron string
+	Weekdays                                                  []string
+}
+
+// locked tells whether a key stays as it is written in the text.
+func (f ShortForm) locked(key string) bool { return slices.Contains(f.Beyond, key) }
+
+// kept are the keys that the form has no field for.
+func (f ShortForm) kept() []string {
+	return slices.DeleteFunc(slices.Clone(f.Beyond), func(key string) bool { return key == "schedule" || key == "deps" || key == "exec" })
 }
 
 // CheckResult is what the validator says of a text.
 type CheckResult struct {
 	Checked        bool // false: nothing was checked yet
 	Problems       []Problem
-	Schedule       string
+	Schedule       string // in words
+	Expr, Dialect  string // of a cron expression
 	Zone           string
 	Next           []ui.Fire
 	NoNext         string

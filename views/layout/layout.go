@@ -64,6 +64,7 @@ func navGroups() []navGroup {
 			{page: "jobs", url: "/jobs", icon: "list-details"},
 			{page: "instances", url: "/instances", icon: "player-play"},
 			{page: "orphans", url: "/orphans", icon: "alert-triangle"},
+			{page: "backfills", url: "/backfills", icon: "rotate-clockwise"},
 			{page: "ledger", url: "/ledger", icon: "checklist"},
 			{page: "dag", url: "/dag", icon: "sitemap"},
 			{page: "workers", url: "/workers", icon: "server-2"},

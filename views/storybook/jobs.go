@@ -108,7 +108,8 @@ func jobPage(s layout.Shell, tab string) jobs.JobPage {
 	l := s.Lang
 	p := jobs.JobPage{
 		Shell: s, Tab: tab, Job: j.ref(l), Type: j.kind, Enabled: true, Schedule: word(l, j.everyEN, j.everyZH), Expr: j.expr, Zone: "Asia/Shanghai (UTC+8)",
-		Next: fires(), Owner: "Li Wei", Topics: []string{"orders"}, Version: 12, Text: sampleYAML, Runs: j.runs(), Last: j.last(), Average: j.average,
+		Cautions: []string{word(l, "On 2027-03-28 clocks in Europe/Berlin go from 02:00 to 03:00: 02:00 is skipped, and the job fires at 03:00 instead, once.", "2027-03-28，Europe/Berlin 的时钟从 02:00 拨到 03:00：02:00 被跳过，任务改在 03:00 触发一次。")},
+		Next:     fires(), Owner: "Li Wei", Topics: []string{"orders"}, Version: 12, Text: sampleYAML, Runs: j.runs(), Last: j.last(), Average: j.average,
 		TabURLs: map[string]string{}, GraphURL: "/dag?job=order_stat_daily", Key: "k1",
 		Trigger: jobs.TriggerForm{Action: ui.Action{URL: "/jobs/x/trigger"}, BizDate: "2026-11-27"},
 		Edit:    ui.Action{URL: "/jobs/x/edit"}, Pause: ui.Action{URL: "/jobs/x/pause"}, Delete: ui.Action{URL: "/jobs/x/delete"},
@@ -145,8 +146,8 @@ func jobPage(s layout.Shell, tab string) jobs.JobPage {
 	return p
 }
 
-func goodCheck() jobs.CheckResult {
-	return jobs.CheckResult{Checked: true, Jobs: 1, Schedule: "0 2 * * *", Zone: "Asia/Shanghai (UTC+8)", Next: fires(), Timeout: 2 * time.Minute}
+func goodCheck(lang string) jobs.CheckResult {
+	return jobs.CheckResult{Checked: true, Jobs: 1, Schedule: word(lang, "At 02:00 every day", "每天 02:00"), Expr: "0 2 * * *", Dialect: "unix", Zone: "Asia/Shanghai (UTC+8)", Next: fires(), Timeout: 2 * time.Minute}
 }
 
 func editStories() []Story {
@@ -163,12 +164,12 @@ func editStories() []Story {
 			p.Job, p.BaseVersion = sampleJobs()[3].ref(s.Lang), 12
 			p.Conflict = word(s.Lang, "Ana Souza saved version 13 while you were editing version 12. Your text is kept; look at hers before you save.", "你编辑版本 12 期间，Ana Souza 保存了版本 13。你的内容已保留，请先查看再保存。")
 			p.ConflictURL = "/jobs/x?tab=yaml&version=13"
-			p.Check = goodCheck()
+			p.Check = goodCheck(s.Lang)
 			return jobs.Edit(p)
 		}},
 		{"edit-form", func(s layout.Shell) templ.Component {
 			p := editPage(s, "form")
-			p.Form = jobs.ShortForm{Name: "order_stat_daily", Title: "订单日统计", Cron: "0 2 * * *", Deps: "sync_ordr_daily\nsync_pay_daily", Command: "python3 run_stat.py --date {{biz_date}}", Timeout: "12O"}
+			p.Form = jobs.ShortForm{Name: "order_stat_daily", Title: "订单日统计", DefaultZone: "Asia/Shanghai", When: jobs.When{Kind: "workdays", Time: "07:30"}, Deps: "sync_ordr_daily\nsync_pay_daily", Command: "python3 run_stat.py --date {{biz_date}}", Timeout: "12O"}
 			p.Form.Errors = []ui.FieldError{
 				{Field: "deps", Message: word(s.Lang, "There is no job sync_ordr_daily. Did you mean sync_order_daily?", "依赖 sync_ordr_daily 不存在，是否指 sync_order_daily？")},
 				{Field: "timeout", Message: word(s.Lang, "A whole number of seconds from 1 to 86,400 is wanted.", "必须是 1–86400 之间的整数秒。")},
@@ -176,7 +177,30 @@ func editStories() []Story {
 			p.Check = badCheck(s.Lang)
 			return jobs.Edit(p)
 		}},
-		{"edit-new", func(s layout.Shell) templ.Component { return jobs.Edit(editPage(s, "form")) }},
+		{"edit-new", func(s layout.Shell) templ.Component {
+			p := editPage(s, "form")
+			p.Form = jobs.ShortForm{DefaultZone: "Asia/Shanghai", When: jobs.When{Kind: "daily", Time: "02:00"}}
+			return jobs.Edit(p)
+		}},
+		{"edit-schedule", func(s layout.Shell) templ.Component {
+			p := editPage(s, "form")
+			p.Job, p.BaseVersion = sampleJobs()[3].ref(s.Lang), 12
+			p.Form = jobs.ShortForm{Name: "order_stat_daily", Title: "订单日统计", Saved: true, Beyond: []string{"deps", "retry", "params"}, Deps: "sync_order_daily\nsync_pay_daily", Command: "python3 run_stat.py",
+				Timezone: "Europe/Berlin", DefaultZone: "UTC", When: jobs.When{Kind: "nth_weekday", Time: "02:30", Nth: "last", Weekday: "0"}}
+			p.Check = goodCheck(s.Lang)
+			p.Check.Schedule, p.Check.Expr, p.Check.Dialect, p.Check.Zone = word(s.Lang, "At 02:30 on the last Sunday of each month", "每月最后一个周日 02:30"), "0 30 2 ? * 1L", "quartz", "Europe/Berlin"
+			p.Check.Problems = []jobs.Problem{{Path: "job.cron", Warning: true, Message: word(s.Lang, "On 2027-03-28 clocks in Europe/Berlin go from 02:00 to 03:00: 02:30 is skipped, and the job fires at 03:00 instead, once.",
+				"2027-03-28，Europe/Berlin 的时钟从 02:00 拨到 03:00：02:30 被跳过，任务改在 03:00 触发一次。")}}
+			return jobs.Edit(p)
+		}},
+		{"edit-schedule-wrong", func(s layout.Shell) templ.Component {
+			p := editPage(s, "form")
+			p.Form = jobs.ShortForm{Name: "order_stat_daily", DefaultZone: "UTC", When: jobs.When{Kind: "cron", Cron: "75 7 * * 1-5"}}
+			text := word(s.Lang, "The cron expression can't be read: cron (unix): minute field, position 1: 75 is outside 0-59", "cron 表达式无法识别：cron (unix): minute field, position 1: 75 is outside 0-59")
+			p.Form.Errors = []ui.FieldError{{Field: "cron", Message: text}}
+			p.Check = jobs.CheckResult{Checked: true, Problems: []jobs.Problem{{Line: 4, Column: 10, Path: "job.cron", Message: text}}}
+			return jobs.Edit(p)
+		}},
 	}
 }
 
@@ -188,7 +212,7 @@ func editPage(s layout.Shell, mode string) jobs.EditPage {
 }
 
 func badCheck(lang string) jobs.CheckResult {
-	c := goodCheck()
+	c := goodCheck(lang)
 	c.Problems = []jobs.Problem{
 		{Line: 8, Column: 13, Path: "job.deps[0].name", Message: word(lang, "There is no job sync_ordr_daily.", "依赖 sync_ordr_daily 不存在。"), Hint: word(lang, "Did you mean sync_order_daily?", "是否指 sync_order_daily？"), Excerpt: "    - name: sync_ordr_daily\n            ^"},
 		{Line: 20, Column: 12, Path: "job.timeout", Message: word(lang, "timeout must be a whole number of seconds from 1 to 86,400.", "timeout 必须是 1–86400 之间的整数。"), Excerpt: "  timeout: 12O\n           ^"},

@@ -75,7 +75,7 @@ func fires() []ui.Fire {
 	var all []ui.Fire
 	first := time.Date(2026, 11, 28, 2, 0, 0, 0, shanghai())
 	for i := range 5 {
-		all = append(all, ui.Fire{At: first.AddDate(0, 0, i)})
+		all = append(all, ui.Fire{At: first.AddDate(0, 0, i), BizDate: first.AddDate(0, 0, i).Format(time.DateOnly)})
 	}
 	return all
 }

@@ -75,5 +75,5 @@ func number(text string) int64 {
 }
 
 func serveCheck(w http.ResponseWriter, r *http.Request) {
-	render(w, r, jobs.Check(Shell("en", ""), goodCheck()))
+	render(w, r, jobs.Check(Shell("en", ""), goodCheck("en")))
 }

@@ -58,8 +58,9 @@ type Run struct {
 // Fire is a planned moment in its job's zone: At carries that zone. Note says
 // what is odd about it (clock change, catch-up) or is empty.
 type Fire struct {
-	At   time.Time
-	Note string
+	At      time.Time
+	BizDate string // that it is about; empty: not shown
+	Note    string
 }
 
 // Ref names a thing and leads to it. Title may be empty: then ID is shown alone.

@@ -116,7 +116,7 @@ func (p *planner) job(j domain.Job) map[domain.BizDate][]Item {
 		var of []Item
 		if Scheduled(j.Spec) {
 			of = p.scheduled(j, date, fires[date], there[date])
-		} else if p.wanted == nil {
+		} else if !p.request.narrow() {
 			of = []Item{p.single(j, date, there[date])}
 		}
 		if slices.ContainsFunc(of, Item.Works) {
@@ -147,7 +147,7 @@ func (p *planner) scheduled(j domain.Job, date domain.BizDate, fires []domain.Pa
 	fires = union(fires, byKey)
 	var out []Item
 	for _, f := range fires {
-		if p.wanted != nil && !p.wanted[f.At.UnixMilli()] {
+		if p.wanted != nil && !p.wanted[f.At.UnixMilli()] || !p.request.Past(nil).Holds(f.At) {
 			continue
 		}
 		it := p.item(j, date)
@@ -163,7 +163,7 @@ func (p *planner) scheduled(j domain.Job, date domain.BizDate, fires []domain.Pa
 		}
 		out = append(out, it)
 	}
-	if len(fires) == 0 && p.wanted == nil {
+	if len(fires) == 0 && !p.request.narrow() {
 		it := p.item(j, date)
 		it.Act, it.Why, it.Version = Leave, Nothing, 0
 		out = append(out, it)
@@ -197,6 +197,9 @@ func union(fires []domain.PastFire, byKey map[string]domain.Instance) []domain.P
 // single judges the one instance that a job without a schedule has on a date.
 func (p *planner) single(j domain.Job, date domain.BizDate, there []domain.Instance) Item {
 	it := p.item(j, date)
+	if j.Spec.Trigger == domain.TriggerUpstream {
+		it.FireKey = domain.UpstreamFireKey(date)
+	}
 	if len(there) == 0 {
 		p.absent(&it, Unasked, false)
 		return it

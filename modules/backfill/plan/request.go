@@ -46,10 +46,12 @@ type Request struct {
 	Reach    Reach
 	From, To domain.BizDate
 	Dates    []domain.BizDate
-	// Fires narrows the dates to single planned moments of the job; then the reach is Alone.
-	Fires  []time.Time
-	Wanted Wanted
-	Degree int // steps under way at a time; 0 = 1
+	// Fires narrows the dates to single planned moments of the job, Since and Until to those from
+	// the one to the other, both counted; then the reach is Alone.
+	Fires        []time.Time
+	Since, Until time.Time
+	Wanted       Wanted
+	Degree       int // steps under way at a time; 0 = 1
 	// NewestFirst begins with the newest date.
 	NewestFirst bool
 	// GoesOn goes on after a failure; else the backfill pauses.
@@ -92,10 +94,18 @@ func (r *Request) Read() ([]domain.BizDate, error) {
 		return nil, wrong("degree", "backfill.bad_degree", "the degree is %d and %d is the most", r.Degree, MaxDegree)
 	case utf8.RuneCountInString(r.Reason) > MaxReason:
 		return nil, wrong("reason", "error.reason_long", "the reason is longer than %d characters", MaxReason)
-	case len(r.Fires) > 0 && r.Reach != Alone:
+	case r.narrow() && r.Reach != Alone:
 		return nil, wrong("reach", "backfill.fires_alone", "single fires are those of one job; leave reach away")
 	}
 	return r.dates()
+}
+
+// narrow reports whether only some of the fires of the dates are meant.
+func (r Request) narrow() bool { return len(r.Fires) > 0 || !r.Since.IsZero() || !r.Until.IsZero() }
+
+// Past is how the fires of the dates are asked for.
+func (r Request) Past(dates []domain.BizDate) domain.PastQuery {
+	return domain.PastQuery{Dates: dates, Since: r.Since, Until: r.Until, Limit: MaxItems}
 }
 
 func orElse[T comparable](v, other T) T {

@@ -19,6 +19,8 @@ type asked struct {
 	To          string            `json:"to,omitempty"`
 	Dates       []string          `json:"dates,omitempty"`
 	Fires       []time.Time       `json:"fires,omitempty"`  // only these planned moments of the dates
+	Since       time.Time         `json:"since,omitzero"`   // only planned moments from this one on
+	Until       time.Time         `json:"until,omitzero"`   // only planned moments up to this one, counted
 	Wanted      string            `json:"wanted,omitempty"` // missing (default), failed, or all, which runs successes again
 	Degree      int               `json:"degree,omitempty"` // how much is under way at a time; 1
 	NewestFirst bool              `json:"newestFirst,omitempty"`
@@ -47,7 +49,7 @@ func (h *Handlers) request(ctx context.Context, a asked) (plan.Request, error) {
 	if err != nil {
 		return plan.Request{}, err
 	}
-	r := plan.Request{Job: j.ID, Reach: plan.Reach(a.Reach), Fires: a.Fires, Wanted: plan.Wanted(a.Wanted), Degree: a.Degree, NewestFirst: a.NewestFirst,
+	r := plan.Request{Job: j.ID, Reach: plan.Reach(a.Reach), Fires: a.Fires, Since: a.Since, Until: a.Until, Wanted: plan.Wanted(a.Wanted), Degree: a.Degree, NewestFirst: a.NewestFirst,
 		GoesOn: a.GoesOn, Params: a.Params, Reason: a.Reason, Seen: httpx.Visible(ctx, domain.ActInstanceRead)}
 	if r.Not, err = plan.ParseWindow(a.NotBetween); err != nil {
 		return r, err

@@ -22,6 +22,8 @@ type Jobs interface {
 	Find(ctx context.Context, name string) (domain.Job, error)
 	// NamesOf reads the names of jobs, deleted ones too; unknown ids are absent.
 	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
+	// FirstNames reads the first jobs of the projects by name, at most limit.
+	FirstNames(ctx context.Context, seen domain.ProjectSet, limit int) ([]domain.JobName, error)
 }
 
 // Missed asks for planned fires that made no instance, newest first.

@@ -48,15 +48,40 @@ func (h *Handlers) graph(c echo.Context) error {
 	for _, j := range offered {
 		p.JobNames = append(p.JobNames, j.Key.String())
 	}
-	draw(&p, g)
+	stale, err := h.stale(ctx, g)
+	if err != nil {
+		return err
+	}
+	draw(&p, g, stale)
 	if p.Selected, err = h.panel(ctx, c.QueryParam("node"), g.Date, seen); err != nil {
 		return err
 	}
 	return httpx.Render(c, status, view.Graph(p))
 }
 
+// stale says of jobs that their instance of the date began before its upstream ran again.
+func (h *Handlers) stale(ctx context.Context, g board.Graph) (map[domain.ID]string, error) {
+	ids := make([]domain.ID, 0, len(g.Days))
+	for _, d := range g.Days {
+		if d.Instance != 0 && !d.Started.IsZero() {
+			ids = append(ids, d.Instance)
+		}
+	}
+	if h.Stale == nil || len(ids) == 0 {
+		return nil, nil
+	}
+	marks, err := h.Stale.Stale(ctx, ids)
+	out := map[domain.ID]string{}
+	for _, d := range g.Days {
+		if m, ok := marks[d.Instance]; ok {
+			out[d.Job] = i18n.T(ctx, "dep.stale", "job", m.Name, "date", m.BizDate.String(), "at", i18n.DateTime(ctx, m.At)+" "+i18n.ZoneName(ctx, m.At))
+		}
+	}
+	return out, err
+}
+
 // draw makes nodes and edges of a graph.
-func draw(p *view.GraphPage, g board.Graph) {
+func draw(p *view.GraphPage, g board.Graph, stale map[domain.ID]string) {
 	names := map[domain.ID]string{}
 	for _, j := range g.Jobs {
 		id := j.Key.String()
@@ -67,10 +92,10 @@ func draw(p *view.GraphPage, g board.Graph) {
 				q.Set(name, v)
 			}
 		}
-		p.Nodes = append(p.Nodes, view.Node{ID: id, Title: j.Title, Status: status(g.Days[j.ID].Status), URL: p.PageURL + "?" + q.Encode()})
+		p.Nodes = append(p.Nodes, view.Node{ID: id, Title: j.Title, Status: status(g.Days[j.ID].Status), Stale: stale[j.ID], URL: p.PageURL + "?" + q.Encode()})
 	}
 	for _, e := range g.Edges {
-		p.Edges = append(p.Edges, view.Edge{From: names[e.Up], To: names[e.Down]})
+		p.Edges = append(p.Edges, view.Edge{From: names[e.Up], To: names[e.Down], Back: e.Back})
 	}
 }
 

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -19,7 +20,13 @@ import (
 type Handlers struct {
 	Reader *board.Reader
 	Search *board.Search
+	Stale  Stale // nil: nothing is known of it
 	Now    func() time.Time
+}
+
+// Stale tells which instances began on what an upstream has made anew since.
+type Stale interface {
+	Stale(ctx context.Context, instances []domain.ID) (map[domain.ID]domain.StaleMark, error)
 }
 
 // Routes is the table.

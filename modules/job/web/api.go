@@ -12,6 +12,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/i18n"
 )
 
 // apiFile is one job file of a call.
@@ -93,16 +94,18 @@ type apiApplied struct {
 
 // apiResult is what became of one job. ID is empty for one that a dry run would make.
 type apiResult struct {
-	Job      string       `json:"job"`
-	Change   job.Change   `json:"change"`
-	Version  int          `json:"version"`
-	ID       domain.ID    `json:"id"`
-	Next     []time.Time  `json:"next"`
-	Warnings []apiProblem `json:"warnings"`
+	Job     string     `json:"job"`
+	Change  job.Change `json:"change"`
+	Version int        `json:"version"`
+	ID      domain.ID  `json:"id"`
+	// Kind is what makes it due: cron, every, at, upstream or none.
+	Kind     domain.ScheduleKind `json:"kind"`
+	Next     []time.Time         `json:"next"`
+	Warnings []apiProblem        `json:"warnings"`
 }
 
 func resultOf(c echo.Context, a job.Applied, dry bool) apiResult {
-	out := apiResult{Job: a.Key.String(), Change: a.Change, Version: a.Job.Version, ID: a.Job.ID, Next: []time.Time{}, Warnings: problemsOf(c, a.Warnings)}
+	out := apiResult{Job: a.Key.String(), Change: a.Change, Version: a.Job.Version, ID: a.Job.ID, Kind: kindOf(a.Job.Spec), Next: []time.Time{}, Warnings: problemsOf(c, a.Warnings)}
 	if dry && a.Change == job.Created {
 		out.ID = 0
 	}
@@ -123,6 +126,7 @@ type apiChecked struct {
 type apiRead struct {
 	Job          string      `json:"job"`
 	Next         []time.Time `json:"next"`
+	Words        string      `json:"words"` // the schedule as a sentence; what people may not expect of it are warnings
 	Timezone     string      `json:"timezone"`
 	Timeout      int         `json:"timeout"` // seconds
 	TimeoutGiven bool        `json:"timeoutGiven"`
@@ -149,15 +153,17 @@ func (h *Handlers) apiValidate(c echo.Context) error {
 	}
 	out := apiChecked{OK: len(problems.Errors()) == 0, Problems: problemsOf(c, problems), Jobs: make([]apiRead, len(parsed))}
 	for i, p := range parsed {
-		out.Jobs[i] = apiRead{p.Spec.Key().String(), slices.Concat([]time.Time{}, p.Next), p.Spec.Timezone, p.Spec.TimeoutSec, p.Spec.TimeoutGiven}
+		out.Jobs[i] = apiRead{p.Spec.Key().String(), slices.Concat([]time.Time{}, p.Next), h.scheduleWords(ctx, p.Spec), p.Spec.Timezone, p.Spec.TimeoutSec, p.Spec.TimeoutGiven}
 	}
 	return c.JSON(http.StatusOK, out)
 }
 
 // apiFires is when an expression fires.
 type apiFires struct {
-	Dialect string      `json:"dialect"`
-	Next    []time.Time `json:"next"`
+	Dialect  string      `json:"dialect"`
+	Next     []time.Time `json:"next"`
+	Words    string      `json:"words"`    // a sentence in the caller's language
+	Cautions []string    `json:"cautions"` // what people may not expect of it
 }
 
 const maxFires = 100
@@ -192,7 +198,8 @@ func (h *Handlers) apiNext(c echo.Context) error {
 	if len(next) == 0 {
 		return domain.Fail(domain.Invalid, "%q never fires", s.Expr).At("expr").WithHint("look for a day that no month has, or a year that is past")
 	}
-	return c.JSON(http.StatusOK, apiFires{dialect, next})
+	ctx := c.Request().Context()
+	return c.JSON(http.StatusOK, apiFires{dialect, next, h.Words.Sentence(i18n.Lang(ctx), s, zone, from), sayCautions(ctx, h.Jobs.Schedules.Cautions(s, zone, from))})
 }
 
 // apiPlace is the place in a list of jobs after which it goes on.

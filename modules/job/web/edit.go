@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -35,37 +34,18 @@ const (
 	modeYAML = "yaml"
 )
 
-// typed is what somebody typed: a text, or a form that means one.
-type typed struct {
-	mode string
-	text string
-	form job.Form
-}
-
-func readTyped(form url.Values) typed {
-	t := typed{mode: form.Get("mode"), text: form.Get("text")}
-	if t.mode != modeForm {
-		t.mode = modeYAML
-		return t
-	}
-	t.form = job.Form{Name: form.Get("name"), Title: form.Get("title"), Cron: form.Get("cron"), Deps: form.Get("deps"), Command: form.Get("command"), Timeout: form.Get("timeout")}
-	t.text = t.form.YAML()
-	return t
-}
-
-func (t typed) files() []job.File { return []job.File{{Text: t.text}} }
-
 // mostOffered is how many names the list beside the dependencies offers; any other can be typed.
 const mostOffered = 1000
 
 // editor is the page with what was typed in it.
 func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 	ctx := c.Request().Context()
-	p := jobs.EditPage{Shell: httpx.Shell(c), Mode: t.mode, Text: t.text, CheckURL: "/jobs/check",
-		Form: jobs.ShortForm{Name: t.form.Name, Title: t.form.Title, Cron: t.form.Cron, Deps: t.form.Deps, Type: "shell", Command: t.form.Command, Timeout: t.form.Timeout}}
+	p := jobs.EditPage{Shell: httpx.Shell(c), Mode: t.mode, Text: t.text, CheckURL: "/jobs/check"}
 	if t.mode != modeForm {
 		return p, nil
 	}
+	p.Form = jobs.ShortForm{Name: t.form.Name, Title: t.form.Title, Deps: t.form.Deps, Type: "shell", Command: t.form.Command, Timeout: t.form.Timeout,
+		Timezone: t.form.Timezone, When: whenOf(t.when), DefaultZone: h.Jobs.Zone(), Beyond: t.beyond}
 	names, err := h.Jobs.FirstNames(ctx, httpx.Visible(ctx, domain.ActJobRead), mostOffered)
 	for _, n := range names {
 		p.JobNames = append(p.JobNames, n.Key.String())
@@ -81,7 +61,7 @@ func (h *Handlers) newEditor(c echo.Context, t typed) (jobs.EditPage, error) {
 }
 
 func (h *Handlers) newPage(c echo.Context) error {
-	t := typed{mode: modeForm}
+	t := typed{mode: modeForm, when: domain.Choice{Kind: domain.ChoiceDaily, Time: "02:00"}}
 	if c.QueryParam("mode") == modeYAML {
 		t = typed{mode: modeYAML, text: starter}
 	}
@@ -97,13 +77,22 @@ func (h *Handlers) saveNew(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t := readTyped(form)
-	return h.save(c, t, job.Request{New: true}, func() (jobs.EditPage, error) { return h.newEditor(c, t) })
+	t := h.readNew(form)
+	editor := func() (jobs.EditPage, error) { return h.newEditor(c, t) }
+	if form.Get("preview") != "" {
+		return h.preview(c, t, nil, editor)
+	}
+	return h.save(c, t, job.Request{New: true}, editor)
 }
 
 func (h *Handlers) oldEditor(c echo.Context, j domain.Job, t typed, base int) (jobs.EditPage, error) {
 	p, err := h.editor(c, t)
-	p.Job, p.BaseVersion, p.SaveURL, p.CancelURL = refOf(j), base, jobURL(j.ID)+"/edit", jobURL(j.ID)
+	here := jobURL(j.ID)
+	p.Job, p.BaseVersion, p.SaveURL, p.CancelURL, p.CheckURL = refOf(j), base, here+"/edit", here, "/jobs/check?job="+j.ID.String()
+	p.Form.Saved = true
+	if job.Patchable(j.Source) {
+		p.ModeURLs = map[string]string{modeForm: here + "/edit?mode=form", modeYAML: here + "/edit?mode=yaml"}
+	}
 	return p, err
 }
 
@@ -112,14 +101,17 @@ func (h *Handlers) editPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	t := typed{mode: modeYAML, text: j.Source}
+	t := h.opened(j, c.QueryParam("mode"))
 	p, err := h.oldEditor(c, j, t, j.Version)
 	if err != nil {
 		return err
 	}
 	// The text was judged with all others when it was saved, and nothing that it depends on can be deleted since.
 	parsed, problems := h.Jobs.Read(t.files())
-	p.Check = judged(c.Request().Context(), parsed, problems)
+	p.Check, err = h.judged(c.Request().Context(), parsed, problems, &j)
+	if err != nil {
+		return err
+	}
 	return httpx.Render(c, http.StatusOK, jobs.Edit(p))
 }
 
@@ -136,13 +128,34 @@ func (h *Handlers) saveEdit(c echo.Context) error {
 	if err != nil || base < 1 {
 		return domain.Fail(domain.Invalid, "the form does not say which version it began from").At("base_version").WithHint("load the page again")
 	}
-	t := readTyped(form)
-	return h.save(c, t, job.Request{Base: &job.Base{Job: j.ID, Version: base}}, func() (jobs.EditPage, error) { return h.oldEditor(c, j, t, base) })
+	t := h.readOld(form, j)
+	editor := func() (jobs.EditPage, error) { return h.oldEditor(c, j, t, base) }
+	if form.Get("preview") != "" {
+		return h.preview(c, t, &j, editor)
+	}
+	return h.save(c, t, job.Request{Base: &job.Base{Job: j.ID, Version: base}}, editor)
+}
+
+// preview shows the page again with what the definition comes to, and saves nothing.
+func (h *Handlers) preview(c echo.Context, t typed, old *domain.Job, editor func() (jobs.EditPage, error)) error {
+	p, err := editor()
+	if err != nil {
+		return err
+	}
+	var problems job.Problems
+	if p.Check, problems, err = h.checked(c, t, old); err != nil {
+		return err
+	}
+	p.Form.Errors = append(t.wrong(c.Request().Context()), fieldErrors(lookup(c.Request().Context()), problems)...)
+	return httpx.Render(c, http.StatusOK, jobs.Edit(p))
 }
 
 // save takes what was typed, or shows it again with what is wrong.
 func (h *Handlers) save(c echo.Context, t typed, r job.Request, editor func() (jobs.EditPage, error)) error {
 	ctx := c.Request().Context()
+	if len(t.faults) > 0 {
+		return h.unwritten(c, t, editor)
+	}
 	r.Files, r.Allow, r.Seen = t.files(), allow, httpx.Visible(ctx, domain.ActJobRead)
 	applied, problems, failure := h.Jobs.Submit(ctx, r)
 	if failure == nil && len(problems.Errors()) == 0 {
@@ -194,40 +207,102 @@ func (h *Handlers) overtaken(ctx context.Context, p *jobs.EditPage, id domain.ID
 	return text
 }
 
+// unwritten shows the form again that could not be written as a file, with everything that is
+// wrong with it.
+func (h *Handlers) unwritten(c echo.Context, t typed, editor func() (jobs.EditPage, error)) error {
+	p, err := editor()
+	if err != nil {
+		return err
+	}
+	var problems job.Problems
+	if p.Check, problems, err = h.checked(c, t, nil); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	p.Form.Errors = append(t.wrong(ctx), fieldErrors(lookup(ctx), problems)...)
+	return httpx.Render(c, http.StatusUnprocessableEntity, jobs.Edit(p))
+}
+
 // check answers the fragment beside the editor while somebody types.
 func (h *Handlers) check(c echo.Context) error {
 	form, err := httpx.Form(c)
 	if err != nil {
 		return err
 	}
-	result, err := h.checked(c, readTyped(form))
+	old, err := h.checkedJob(c)
+	if err != nil {
+		return err
+	}
+	t := h.readNew(form)
+	if old != nil {
+		t = h.readOld(form, *old)
+	}
+	result, _, err := h.checked(c, t, old)
 	if err != nil {
 		return err
 	}
 	return httpx.Render(c, http.StatusOK, jobs.Check(httpx.Shell(c), result))
 }
 
+// checkedJob is the job that is edited; nil for a new one.
+func (h *Handlers) checkedJob(c echo.Context) (*domain.Job, error) {
+	name := c.QueryParam("job")
+	if name == "" {
+		return nil, nil
+	}
+	ctx := c.Request().Context()
+	j, err := h.Jobs.Get(ctx, name)
+	if err == nil {
+		err = httpx.Allow(ctx, j.ProjectID, domain.ActJobRead)
+	}
+	return &j, err
+}
+
 // checked judges what was typed against what is there, and writes nothing.
-func (h *Handlers) checked(c echo.Context, t typed) (jobs.CheckResult, error) {
+func (h *Handlers) checked(c echo.Context, t typed, old *domain.Job) (jobs.CheckResult, job.Problems, error) {
 	ctx := c.Request().Context()
 	parsed, problems, err := h.Jobs.Check(ctx, t.files(), httpx.Visible(ctx, domain.ActJobRead))
 	if err != nil {
-		return jobs.CheckResult{}, err
+		return jobs.CheckResult{}, nil, err
 	}
-	return judged(ctx, parsed, problems), nil
+	out, err := h.judged(ctx, parsed, problems, old)
+	if wrong := t.wrong(ctx); len(wrong) > 0 {
+		out.Schedule, out.Next, out.NoNext = "", nil, ""
+		for _, w := range wrong {
+			out.Problems = append([]jobs.Problem{{Path: w.Field, Message: w.Message}}, out.Problems...)
+		}
+	}
+	return out, problems, err
 }
 
-// judged is what a judgement came to.
-func judged(ctx context.Context, parsed []job.Parsed, problems job.Problems) jobs.CheckResult {
+// judged is what a judgement came to; old is the job that is edited, nil for a new one.
+func (h *Handlers) judged(ctx context.Context, parsed []job.Parsed, problems job.Problems, old *domain.Job) (jobs.CheckResult, error) {
 	out := jobs.CheckResult{Checked: true, Problems: shown(lookup(ctx), problems), Jobs: len(parsed)}
 	if len(parsed) == 0 {
-		return out
+		return out, nil
 	}
-	first := parsed[0]
-	out.Schedule, out.Zone, out.Next = scheduleWords(ctx, first.Spec), first.Spec.Timezone, shownAs(first.Next)
-	out.NoNext = i18n.T(ctx, noNext(first.Spec))
-	out.Timeout, out.TimeoutDefault = time.Duration(first.Spec.TimeoutSec)*time.Second, !first.Spec.TimeoutGiven
-	return out
+	spec := parsed[0].Spec
+	next, err := h.nextFires(ctx, parsed[0], old)
+	if err != nil {
+		return out, err
+	}
+	out.Schedule, out.Expr, out.Dialect, out.Zone, out.Next = h.scheduleWords(ctx, spec), writtenExpr(spec.Schedule), spec.Schedule.Dialect, spec.Timezone, h.shownFires(spec, next)
+	out.NoNext = i18n.T(ctx, noNext(spec))
+	out.Timeout, out.TimeoutDefault = time.Duration(spec.TimeoutSec)*time.Second, !spec.TimeoutGiven
+	return out, nil
+}
+
+// nextFires are those that a definition promises. Where its schedule is that of the job as it
+// is, they are those of the job's trigger: a distance counts from the first save, not from now.
+func (h *Handlers) nextFires(ctx context.Context, p job.Parsed, old *domain.Job) ([]time.Time, error) {
+	if old == nil || !old.Enabled || old.Spec.Schedule != p.Spec.Schedule || old.Spec.Timezone != p.Spec.Timezone {
+		return p.Next, nil
+	}
+	next, err := h.next(ctx, *old)
+	if err != nil {
+		return nil, err
+	}
+	return h.Jobs.NextOf(*old, next, shownFires)
 }
 
 func shown(say job.Lookup, ps job.Problems) []jobs.Problem {

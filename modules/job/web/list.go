@@ -125,7 +125,7 @@ func (h *Handlers) rows(ctx context.Context, all []domain.Job) ([]jobs.Row, erro
 	out := make([]jobs.Row, len(all))
 	for i, j := range all {
 		of, last := days[j.ID], lastOf(days[j.ID])
-		r := jobs.Row{Job: refOf(j), Type: j.Spec.Exec.Type, Enabled: j.Enabled, Schedule: scheduleWords(ctx, j.Spec), Expr: writtenExpr(j.Spec.Schedule),
+		r := jobs.Row{Job: refOf(j), Type: j.Spec.Exec.Type, Enabled: j.Enabled, Schedule: h.scheduleWords(ctx, j.Spec), Cautions: h.cautions(ctx, j.Spec), Expr: writtenExpr(j.Spec.Schedule),
 			Zone: j.Spec.Timezone, Next: next[j.ID], Runs: strip(of), Average: average(of), Owner: j.Owner, Trigger: triggerAction(ctx, j, jobURL(j.ID)+"#trigger")}
 		if last.Instance != 0 {
 			r.Last, r.LastURL, r.LastAt = status(last.Status), instanceURL(last.Instance), last.Started
@@ -173,22 +173,6 @@ func average(days []domain.JobDay) time.Duration {
 		return 0
 	}
 	return sum / n
-}
-
-// scheduleWords says what makes a job due.
-func scheduleWords(ctx context.Context, s domain.JobSpec) string {
-	switch s.Schedule.Kind {
-	case domain.ScheduleCron:
-		return i18n.T(ctx, "schedule.cron", "zone", s.Timezone)
-	case domain.ScheduleEvery:
-		return i18n.T(ctx, "schedule.every", "d", i18n.Duration(ctx, time.Duration(s.Schedule.EveryMs)*time.Millisecond))
-	case domain.ScheduleAt:
-		return i18n.T(ctx, "schedule.at", "t", i18n.DateTime(ctx, domain.FromMillis(s.Schedule.AtMs)), "zone", i18n.ZoneName(ctx, domain.FromMillis(s.Schedule.AtMs)))
-	}
-	if s.Trigger == domain.TriggerUpstream {
-		return i18n.T(ctx, "schedule.upstream")
-	}
-	return i18n.T(ctx, "schedule.none")
 }
 
 // noNext is the catalog's word for there being no next fire to show.

@@ -68,6 +68,7 @@ type apiSchedule struct {
 	Expr     string              `json:"expr"`
 	Dialect  string              `json:"dialect"`
 	Timezone string              `json:"timezone"`
+	Words    string              `json:"words"` // the same as a sentence in the caller's language
 }
 
 // exprOf is a schedule as one text.
@@ -122,7 +123,7 @@ type apiJob struct {
 func shape(j domain.Job, next time.Time, last domain.State) apiJob {
 	s := j.Spec
 	out := apiJob{ID: j.ID, Name: s.Key().String(), Project: s.Project, Title: j.Title, Owner: j.Owner, Version: j.Version, Enabled: j.Enabled,
-		Type: s.Exec.Type, Schedule: apiSchedule{kindOf(s), exprOf(s.Schedule), s.Schedule.Dialect, s.Timezone}, Timeout: s.TimeoutSec,
+		Type: s.Exec.Type, Schedule: apiSchedule{Kind: kindOf(s), Expr: exprOf(s.Schedule), Dialect: s.Schedule.Dialect, Timezone: s.Timezone}, Timeout: s.TimeoutSec,
 		TimeoutGiven: s.TimeoutGiven, Lane: s.Priority, Tags: append([]string{}, s.Tags...), Deps: make([]apiDep, len(s.Deps)),
 		UpdatedAt: j.UpdatedAt, LastState: last}
 	if !next.IsZero() {
@@ -148,6 +149,7 @@ func (h *Handlers) shapes(ctx context.Context, jobs []domain.Job) ([]apiJob, err
 	out := make([]apiJob, len(jobs))
 	for i, j := range jobs {
 		out[i] = shape(j, next[j.ID], lastOf(days[j.ID]).State)
+		out[i].Schedule.Words = h.scheduleWords(ctx, j.Spec)
 	}
 	return out, nil
 }
@@ -186,6 +188,7 @@ type apiWhole struct {
 	apiJob
 	Source     string       `json:"source"`
 	NextFires  []time.Time  `json:"nextFires"` // at most five
+	Cautions   []string     `json:"cautions"`  // what people may not expect of the schedule
 	Versions   []apiVersion `json:"versions"`  // newest first
 	Dependents []string     `json:"dependents"`
 }
@@ -195,7 +198,7 @@ func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
 	if err != nil {
 		return apiWhole{}, err
 	}
-	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: []time.Time{}, Versions: []apiVersion{}}
+	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: []time.Time{}, Cautions: h.cautions(ctx, j.Spec), Versions: []apiVersion{}}
 	if out.Next != nil {
 		fires, err := h.Jobs.NextOf(j, *out.Next, shownFires)
 		if err != nil {

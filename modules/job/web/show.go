@@ -25,7 +25,7 @@ func (h *Handlers) show(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	p := jobs.JobPage{Shell: httpx.Shell(c), Tab: c.QueryParam("tab"), Job: refOf(j), Type: j.Spec.Exec.Type, Enabled: j.Enabled, Owner: j.Owner, Topics: j.Spec.Topics,
-		Schedule: scheduleWords(ctx, j.Spec), Expr: writtenExpr(j.Spec.Schedule), Zone: j.Spec.Timezone, Version: j.Version, Text: j.Source,
+		Schedule: h.scheduleWords(ctx, j.Spec), Cautions: h.cautions(ctx, j.Spec), Expr: writtenExpr(j.Spec.Schedule), Zone: j.Spec.Timezone, Version: j.Version, Text: j.Source,
 		Facts: facts(ctx, j.Spec), GraphURL: "/dag?job=" + queryText(j.Spec.Key().String()), Key: rand.Text()}
 	here := jobURL(j.ID)
 	p.TabURLs = map[string]string{"overview": here, "instances": "/instances?job=" + queryText(j.Spec.Key().String()), "deps": here + "?tab=deps",
@@ -34,7 +34,7 @@ func (h *Handlers) show(c echo.Context) error {
 		p.Tab = "overview"
 	}
 	h.offer(ctx, &p, j)
-	for _, fill := range []func(context.Context, *jobs.JobPage, domain.Job) error{h.fillFires, h.fillRuns, h.fillDeps, h.fillVersions} {
+	for _, fill := range []func(context.Context, *jobs.JobPage, domain.Job) error{h.fillPause, h.fillFires, h.fillRuns, h.fillDeps, h.fillVersions} {
 		if err := fill(ctx, &p, j); err != nil {
 			return err
 		}
@@ -53,6 +53,7 @@ func (h *Handlers) offer(ctx context.Context, p *jobs.JobPage, j domain.Job) {
 	p.Edit = action(ctx, j, domain.ActJobWrite, here+"/edit")
 	p.Pause = action(ctx, j, domain.ActJobPause, here+flag(j.Enabled, "/pause", "/resume"))
 	p.Delete = action(ctx, j, domain.ActJobDelete, here+"/delete")
+	p.Backfill = action(ctx, j, domain.ActBackfillStart, "/backfills/new?job="+queryText(j.Spec.Key().String()))
 	p.Trigger = jobs.TriggerForm{Action: triggerAction(ctx, j, here+"/trigger"), BizDate: h.bizDateNow(j.Spec).String()}
 }
 
@@ -85,17 +86,9 @@ func (h *Handlers) fillFires(ctx context.Context, p *jobs.JobPage, j domain.Job)
 	if err != nil {
 		return err
 	}
-	p.Next = shownAs(fires)
+	p.Next = h.shownFires(j.Spec, fires)
 	p.NoNext = i18n.T(ctx, flag(j.Enabled, noNext(j.Spec), "schedule.no_next_paused"))
 	return nil
-}
-
-func shownAs(fires []time.Time) []ui.Fire {
-	out := make([]ui.Fire, len(fires))
-	for i, at := range fires {
-		out[i] = ui.Fire{At: at}
-	}
-	return out
 }
 
 // fillRuns shows the latest instance of each of the latest dates.

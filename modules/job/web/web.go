@@ -32,12 +32,19 @@ type Instances interface {
 	ByIDs(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
 }
 
+// Pauses tells what lies in the pause of a job.
+type Pauses interface {
+	Asleep(ctx context.Context, job domain.ID) (domain.Pause, error)
+}
+
 // Handlers answers the routes of definitions. All fields must be set.
 type Handlers struct {
 	Jobs      *job.Definitions
 	Fires     Fires
 	Days      Days
 	Instances Instances
+	Pauses    Pauses // nil: pages tell nothing of pauses
+	Words     Wording
 }
 
 // maxApply bounds the body of an apply, in bytes.

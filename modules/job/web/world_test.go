@@ -19,6 +19,7 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/scheduler"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
+	"github.com/axsched/ax/modules/scheduler/words"
 	"github.com/axsched/ax/worker/protocol"
 )
 
@@ -41,7 +42,7 @@ func newWorld(t *testing.T, url string) *world {
 		w.ran = instancestore.New(e.DB)
 		w.jobs = &job.Definitions{Store: store.New(e.DB), IDs: e.IDs, Now: now, Schedules: scheduler.Times{}, Triggers: put{triggers},
 			Projects: projects{e.Access}, Audit: audit{e.Access}, DefaultZone: "Asia/Shanghai"}
-		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.ran, Instances: w.ran}).Routes()
+		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.ran, Instances: w.ran, Words: words.Wording{}}).Routes()
 	})
 	return w
 }

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/i18n"
+	"github.com/axsched/ax/views/ui"
+)
+
+// Wording says schedules to people and reads what they choose in the form.
+type Wording interface {
+	// Sentence says when a schedule fires, in a language of the catalogs.
+	Sentence(lang string, s domain.Schedule, zone *time.Location, from time.Time) string
+	// Choice is the choice of the form that a schedule fits.
+	Choice(s domain.Schedule, zone *time.Location) domain.Choice
+	// Written is the key of the job file that a choice becomes, and its value; both empty for
+	// none. A field that can't be written is returned by name in wrong, with the catalog key
+	// of what is wrong in place of the value.
+	Written(c domain.Choice) (key, value, wrong string)
+}
+
+// scheduleWords says what makes a job due.
+func (h *Handlers) scheduleWords(ctx context.Context, s domain.JobSpec) string {
+	if s.Schedule.Kind == domain.ScheduleNone || s.Schedule.Kind == "" {
+		if s.Trigger == domain.TriggerUpstream {
+			return i18n.T(ctx, "schedule.upstream")
+		}
+	}
+	return h.Words.Sentence(i18n.Lang(ctx), s.Schedule, h.zoneOf(s), h.Jobs.Now())
+}
+
+// cautions says what people may not expect of a job's schedule.
+func (h *Handlers) cautions(ctx context.Context, s domain.JobSpec) []string {
+	return sayCautions(ctx, h.Jobs.Schedules.Cautions(s.Schedule, h.zoneOf(s), h.Jobs.Now()))
+}
+
+func sayCautions(ctx context.Context, all []domain.Caution) []string {
+	out := make([]string, len(all))
+	for i, c := range all {
+		out[i] = lookup(ctx)("problem.cron."+c.ID, c.Args)
+	}
+	return out
+}
+
+// zoneOf is the job's zone; UTC where a zone that was there is no longer.
+func (h *Handlers) zoneOf(s domain.JobSpec) *time.Location {
+	zone, err := h.Jobs.Schedules.Zone(s.Timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// shownFires are fires of a job as a page shows them, each with the date that it is about.
+func (h *Handlers) shownFires(s domain.JobSpec, fires []time.Time) []ui.Fire {
+	zone := h.zoneOf(s)
+	out := make([]ui.Fire, len(fires))
+	for i, at := range fires {
+		out[i] = ui.Fire{At: at, BizDate: s.BizDate.Of(domain.BizDateOf(at, zone), nil).String()}
+	}
+	return out
+}
