@@ -19,10 +19,36 @@ type salvo struct {
 	aim    *Aim          // of p99, in ms
 }
 
+// key is what the row and the flag call it.
+func (v salvo) key() string { return fmt.Sprintf("%s_%d", v.kind, v.n) }
+
 func (v salvo) name() string { return fmt.Sprintf("%s × %s", number(float64(v.n), 0), v.kind) }
 
-// salvos are those of part a. Ten thousand shell tasks take half a minute, so they fire once.
-func (o options) salvos() []salvo {
+// chosenSalvos are those of part a that the flag names.
+func (o options) chosenSalvos() []salvo {
+	if o.salvos == "" {
+		return o.allSalvos()
+	}
+	keys := strings.Split(o.salvos, ",")
+	return slices.DeleteFunc(o.allSalvos(), func(v salvo) bool { return !slices.Contains(keys, v.key()) })
+}
+
+// checkSalvos refuses names that are none.
+func (o options) checkSalvos() error {
+	if o.salvos == "" {
+		return nil
+	}
+	all := o.allSalvos()
+	for key := range strings.SplitSeq(o.salvos, ",") {
+		if !slices.ContainsFunc(all, func(v salvo) bool { return v.key() == key }) {
+			return fmt.Errorf("-salvos: there is no %q", key)
+		}
+	}
+	return nil
+}
+
+// allSalvos are those of part a. Ten thousand shell tasks take half a minute, so they fire once.
+func (o options) allSalvos() []salvo {
 	s := func(seconds int) time.Duration { return time.Duration(seconds) * time.Second }
 	all := []salvo{
 		{"noop", 100, 3, s(3), atMost(50)},
@@ -43,7 +69,7 @@ func (b *bench) latenessPart() *Part {
 	p := &Part{Title: "Lateness of jobs due in the same second",
 		Measured: "Start − expected of N jobs with one cron second on MariaDB and Redis, over all firings but the first where that one differs (its p99 stands apart), and on the way there, of all firings, instance made (taken), attempt committed (sent) and granted; every planned fire is looked for in the tables."}
 	t := p.table("lateness", "due in the same second", latenessColumns()...)
-	for _, v := range b.salvos() {
+	for _, v := range b.chosenSalvos() {
 		s.fire(p, t, v)
 	}
 	return p
@@ -56,7 +82,7 @@ func latenessColumns() []Column {
 
 // fire lets the jobs fire and writes the row.
 func (s *stage) fire(p *Part, t *Table, v salvo) {
-	row := t.row(fmt.Sprintf("%s_%d", v.kind, v.n), v.name())
+	row := t.row(v.key(), v.name())
 	got, cost := s.volley(p, v)
 	got.put(row, v.aim)
 	cost.put(row)
@@ -65,7 +91,7 @@ func (s *stage) fire(p *Part, t *Table, v salvo) {
 // volley puts the jobs into force, lets them fire, and returns what the tables say and what it took. Jobs of an earlier
 // salvo of the same kind and size are the same jobs.
 func (s *stage) volley(p *Part, v salvo) (tallied, cost) {
-	j := jobs{prefix: fmt.Sprintf("%s_%d", v.kind, v.n), kind: v.kind, n: v.n}
+	j := jobs{prefix: v.key(), kind: v.kind, n: v.n}
 	since := s.newest()
 	first := s.schedule(&j, v)
 	s.wait(first.Add(-500 * time.Millisecond))

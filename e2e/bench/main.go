@@ -5,7 +5,7 @@
 // ^C. It judges by exit code only what may never happen: 1 when work was lost or done twice, 2 when it could not
 // measure. A figure that was not measured is absent.
 //
-//	go run ./e2e/bench [-parts a,b,c,d,e,f,g] [-runs 3] [-quick] [-rate 4500] [-json FILE]
+//	go run ./e2e/bench [-parts a,b,c,d,e,f,g] [-runs 3] [-quick] [-rate 4500] [-salvos noop_100,noop_1000] [-json FILE]
 package main
 
 import (
@@ -29,6 +29,8 @@ type options struct {
 	quick bool
 	runs  int
 	rate  int // instances due a second in part b
+	// salvos are the firings of part a, as noop_100; empty: all.
+	salvos string
 }
 
 func parse(args []string) (options, error) {
@@ -39,11 +41,15 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.quick, "quick", false, "fewer and shorter rounds, and rougher figures")
 	f.IntVar(&o.runs, "runs", 1, "repeat everything and print the medians too")
 	f.IntVar(&o.rate, "rate", 4500, "instances due a second in part b")
+	f.StringVar(&o.salvos, "salvos", "", "of part a only these, such as noop_100,noop_1000")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 || o.runs < 1 || o.rate < 1 {
 		return o, fmt.Errorf("no arguments are taken, and -runs and -rate are at least 1")
+	}
+	if err := o.checkSalvos(); err != nil {
+		return o, err
 	}
 	_, err := o.chosen()
 	return o, err
