@@ -122,6 +122,8 @@ type life struct {
 	// versions are shared by all roles of the process.
 	versions job.Versions
 	broker   *broker.Broker   // nil without the role
+	office   *lease.Office    // the broker's; nil without the role
+	memo     instance.Memo    // of all roles
 	keeper   *incident.Keeper // nil without the role broker
 	pump     *backfill.Pump   // nil without the role broker
 	sched    *scheduler.Scheduler
@@ -278,6 +280,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	l.keeper = l.newKeeper(c, newRedisWatch(o.Config, found, l.fit, l.clock))
 	l.pump = backfill.NewPump(c.backfills)
 	office := l.lease.Office(lease.Broker)
+	l.office = office
 	g.Go(func() error {
 		return office.Run(ctx, func(ctx context.Context, epoch int64) error {
 			post.adopt = true
@@ -319,6 +322,9 @@ func (q queue) Withdraw(ctx context.Context, ids []domain.ID, outcome domain.Out
 }
 
 func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
+	if l.broker != nil {
+		c.lifecycle.Early = early{l.broker, l.office, c.db}
+	}
 	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Maker: c.lifecycle, Fired: c.instances,
 		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: l.o.Now})
 	g.Go(func() error { return l.sched.Run(ctx) })

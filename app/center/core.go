@@ -57,7 +57,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions}
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
 	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs},
-		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure}
+		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure, Memo: &l.memo}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
 		Calendars: c.jobs, Now: l.clock.now})
 	c.jobs.Waiting = c.instances

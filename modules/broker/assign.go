@@ -12,15 +12,21 @@ import (
 
 // plan is what one page of ready instances comes to.
 type plan struct {
-	assign []domain.Assignment
-	light  map[domain.ID]bool // the attempts that take no thread
-	left   []wish
+	assign   []domain.Assignment
+	promises map[domain.ID]promise // the room of each attempt, until it is launched
+	left     []wish
 	// lightLeft is how many of those left take no thread.
 	lightLeft int
 	hold      []domain.ID
 	skip      []domain.ID
 	// replace: instance → those that it replaces
 	replace map[domain.ID][]domain.ID
+}
+
+// promise is room at a target for an attempt that is not committed yet.
+type promise struct {
+	to   *target
+	lane domain.Lane // noLane: that of what takes no thread
 }
 
 // decide makes the plan for a page.
@@ -34,14 +40,22 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, erro
 	}
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
-	d := decider{m: b.mem, ids: b.IDs, chance: b.chance, now: b.Mono(), taken: map[string]map[domain.Lane]int{}, messages: map[string]*parcel{},
-		p: plan{light: map[domain.ID]bool{}, replace: map[domain.ID][]domain.ID{}}}
+	d := b.decider()
 	for i, in := range page {
-		if specs[i] == nil || !d.one(in, *specs[i]) {
-			d.p.left = append(d.p.left, wish{i, specs[i]})
+		switch spec := specs[i]; {
+		case spec == nil || d.m.coming[in.JobID] != 0 && spec.Overlap != domain.OverlapAllow && !begun(in):
+			d.p.left = append(d.p.left, wish{i, nil}) // a patrol looks again
+		case !d.one(in, *spec):
+			d.p.left = append(d.p.left, wish{i, spec})
 		}
 	}
 	return d.p, nil
+}
+
+// decider is one that has decided nothing yet, to be used under the memory's lock.
+func (b *Broker) decider() *decider {
+	return &decider{m: b.mem, ids: b.IDs, chance: b.chance, now: b.Mono(), messages: map[string]*parcel{},
+		p: plan{promises: map[domain.ID]promise{}, replace: map[domain.ID][]domain.ID{}}}
 }
 
 // complainEach is how often the log repeats that a definition cannot be read.
@@ -72,13 +86,9 @@ type decider struct {
 	ids      *domain.IDs
 	chance   *rand.Rand
 	now      time.Time
-	taken    map[string]map[domain.Lane]int // given away on this page; under noLane what takes no thread
-	messages map[string]*parcel             // target and lane → the message being filled
+	messages map[string]*parcel // target and lane → the message being filled
 	p        plan
 }
-
-// noLane stands for the room of what takes no thread.
-const noLane domain.Lane = ""
 
 type parcel struct {
 	id string
@@ -99,20 +109,25 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) bool {
 			d.m.keep(in.JobID, l)
 		}
 	}
+	if d.place(in, spec) {
+		return true
+	}
+	if d.m.lightly(spec.Exec.Type) {
+		d.p.lightLeft++
+	}
+	return false
+}
+
+// place gives the instance a target and promises it the room; false: there is none.
+func (d *decider) place(in domain.Instance, spec domain.JobSpec) bool {
 	t := d.choose(spec, in.Lane)
 	if t == nil {
-		if d.m.lightly(spec.Exec.Type) {
-			d.p.lightLeft++
-		}
 		return false
 	}
 	a := domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane)}
-	if t.lightly(spec.Exec.Type) {
-		d.p.light[a.Attempt] = true
-		d.take(t, noLane)
-	} else {
-		d.take(t, in.Lane)
-	}
+	p := promise{t, t.placeOf(spec, in.Lane)}
+	t.promised[p.lane]++
+	d.p.promises[a.Attempt] = p
 	d.p.assign = append(d.p.assign, a)
 	return true
 }
@@ -123,10 +138,10 @@ func (d *decider) choose(spec domain.JobSpec, lane domain.Lane) *target {
 	var good, doubtful []*target
 	for _, t := range d.m.targets {
 		switch {
-		case !d.m.fresh || !t.open(spec, lane, d.now) || d.room(t, spec, lane) <= 0:
+		case !d.m.fresh || !t.open(spec, lane, d.now):
 		case !t.suspect.After(d.now):
 			good = append(good, t)
-		case len(d.taken[t.Name]) == 0:
+		case !t.expects():
 			doubtful = append(doubtful, t)
 		}
 	}
@@ -134,21 +149,6 @@ func (d *decider) choose(spec domain.JobSpec, lane domain.Lane) *target {
 		good = doubtful
 	}
 	return pick(good, d.chance)
-}
-
-// room is what of a target's room is left after what this page has given away.
-func (d *decider) room(t *target, spec domain.JobSpec, lane domain.Lane) int {
-	if t.lightly(spec.Exec.Type) {
-		return t.room(lane, true) - d.taken[t.Name][noLane]
-	}
-	return t.room(lane, false) - d.taken[t.Name][lane]
-}
-
-func (d *decider) take(t *target, lane domain.Lane) {
-	if d.taken[t.Name] == nil {
-		d.taken[t.Name] = map[domain.Lane]int{}
-	}
-	d.taken[t.Name][lane]++
 }
 
 // message is the id of the message that is being filled for the lane.

@@ -29,6 +29,7 @@ type backlog struct {
 	looked    time.Time // when a whole look was last begun
 
 	news  atomic.Bool // something may be ready that was not looked at
+	waits atomic.Bool // something ready is known that was not given away; what comes later stands behind it
 	mu    sync.Mutex
 	heard [2]span // under mu: what became ready since the last walk; live, backfill
 }
@@ -77,6 +78,7 @@ func (q *backlog) clear() {
 	q.front, q.live, q.patrol, q.kinds, q.pent = domain.Instance{}, domain.Instance{}, domain.Instance{}, map[string]*kind{}, false
 	q.patrolled, q.looked = time.Time{}, time.Time{}
 	q.takeHeard()
+	q.waits.Store(true) // until the rows were looked at
 }
 
 // hear notes an instance that has become ready. It is safe for concurrent use.
@@ -89,8 +91,18 @@ func (q *backlog) hear(in domain.Instance) {
 	if before(h.last, in) {
 		h.last = in
 	}
+	q.waits.Store(true)
 	q.mu.Unlock()
 	q.news.Store(true)
+}
+
+// calm notes that the lane was read to its end: what is not left waiting was given away.
+func (q *backlog) calm() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.kinds) == 0 && q.heard[0].first.ID == 0 && q.heard[1].first.ID == 0 {
+		q.waits.Store(false)
+	}
 }
 
 func (q *backlog) takeHeard() [2]span {

@@ -38,6 +38,7 @@ type Broker struct {
 	// AckWithin is how long a target has to acknowledge; 0 = 5 s.
 	AckWithin time.Duration
 	mem       *memory
+	chance    *rand.Rand // under the memory's lock
 	epoch     int64
 	active    atomic.Bool
 	ready     bell
@@ -49,11 +50,10 @@ type Broker struct {
 	figures figures
 	desk    *desk
 	unsure  unsure
+	early   outbox
 
 	// Of the assigning loop alone.
-	chance     *rand.Rand
 	backlogs   map[domain.Lane]*backlog
-	mute       time.Time               // until then nothing is assigned: sending fails
 	complained map[domain.ID]time.Time // job → when the log last said that its definition cannot be read
 	// Of the sweep alone: the job up to which was looked for what is held in vain.
 	blocked domain.ID
@@ -73,7 +73,7 @@ func (b bell) ring() {
 func New(b *Broker) *Broker {
 	b.mem = newMemory()
 	b.desk = newDesk()
-	b.ready, b.kills, b.wakes = make(bell, 1), make(bell, 1), make(bell, 1)
+	b.ready, b.kills, b.wakes, b.early.came = make(bell, 1), make(bell, 1), make(bell, 1), make(bell, 1)
 	if b.Now == nil {
 		b.Now = time.Now
 	}
@@ -124,7 +124,17 @@ func (b *Broker) Nudge(n protocol.Nudge) {
 	}
 }
 
-// lookAgain says that any lane may have something new, or that there is room again.
+// roomAgain says that there is room again, for what waits for it.
+func (b *Broker) roomAgain() {
+	for _, q := range b.backlogs {
+		if q.waits.Load() {
+			q.news.Store(true)
+			b.ready.ring()
+		}
+	}
+}
+
+// lookAgain says that any lane may have something new.
 func (b *Broker) lookAgain() {
 	for _, q := range b.backlogs {
 		q.news.Store(true)
@@ -136,12 +146,13 @@ func (b *Broker) lookAgain() {
 // from the rows, works until ctx ends or the epoch is lost, and returns. ctx
 // carries the fence of the epoch.
 func (b *Broker) Term(ctx context.Context, epoch int64) error {
-	b.epoch, b.mute, b.blocked = epoch, time.Time{}, 0
+	b.epoch, b.blocked = epoch, 0
 	for _, q := range b.backlogs {
 		q.clear()
 	}
 	b.desk.clear()
-	b.unsure.take()
+	b.early.take()
+	b.unsure.clear()
 	b.active.Store(true)
 	defer b.active.Store(false)
 	crash.At("takeover.raised")
@@ -153,6 +164,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	g.Go(func() error { return b.readUplink(ctx) })
 	g.Go(func() error { return b.book(ctx) })
 	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
+	g.Go(func() error { return b.sendEarly(ctx) })
 	g.Go(func() error { return b.loop(ctx, "kill", poll, b.kills, b.tellKills) })
 	g.Go(func() error { return b.loop(ctx, "sweep", poll, b.wakes, b.sweep) })
 	g.Go(func() error { return b.wheel.Run(ctx, b.Now, func([]domain.ID) { b.wakes.ring() }) })
@@ -194,7 +206,7 @@ const gather = 2 * time.Millisecond
 // begin anew.
 func (b *Broker) load(ctx context.Context) error {
 	b.mem.mu.Lock()
-	b.mem.reset()
+	b.mem.reset(b.epoch)
 	b.mem.mu.Unlock()
 	b.Judge.Forget()
 	for _, state := range []domain.State{domain.Running, domain.Retrying} {
@@ -247,6 +259,8 @@ func (b *Broker) adopt(ctx context.Context, ids []domain.ID, jobs map[domain.ID]
 		return err
 	}
 	now := b.Mono()
+	b.mem.mu.Lock()
+	defer b.mem.mu.Unlock()
 	for id, a := range attempts {
 		if inForce(a) {
 			b.mem.launch(a, jobs[id], false, now)

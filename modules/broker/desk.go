@@ -172,7 +172,7 @@ func (b *Broker) apply(ctx context.Context, letters []Letter) error {
 	}
 	b.post(ctx, out)
 	if len(out) > 0 {
-		b.lookAgain() // there is room
+		b.roomAgain()
 	}
 	return nil
 }

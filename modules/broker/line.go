@@ -167,6 +167,9 @@ func (m *memory) changed(c domain.Change) bool {
 		return false
 	}
 	l.forget(in.ID)
+	if m.coming[in.JobID] == in.ID {
+		delete(m.coming, in.JobID)
+	}
 	switch {
 	case in.Label == domain.HeldOverlap:
 		l.hold(waiterOf(in))

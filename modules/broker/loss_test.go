@@ -258,7 +258,7 @@ func TestWhatAWorkerHoldsInForceIsTakenIntoTheMemory(t *testing.T) {
 		a := w.ready(w.job(domain.JobSpec{}))
 		w.worker("w", 4)
 		w.start()
-		w.b.mem.reset()
+		w.b.mem.reset(0)
 		w.beat("w", w.ins[a].AttemptID)
 		w.beat("w", w.ins[a].AttemptID)
 		w.lose("w", "has been silent")

@@ -187,7 +187,7 @@ func (b *Broker) claims(ctx context.Context, letters []Letter) ([]Outgoing, erro
 	}
 	b.granted(tasks)
 	if len(out) > 0 {
-		b.lookAgain() // there is room for what takes no thread
+		b.roomAgain() // for what takes no thread
 	}
 	return out, nil
 }

@@ -121,7 +121,7 @@ func TestTwoStrangersWhoClaimTheSameGetNothingTwice(t *testing.T) {
 		w.worker("w", 4)
 		w.do(w.b.round)
 		attempt := w.ins[id].AttemptID
-		w.b.mem.reset()
+		w.b.mem.reset(0)
 		got := answers(w.hear(claim("w", "n1", attempt), claim("x", "n2", attempt)))
 		if want := []string{fmt.Sprintf("w n1: +%d", attempt), fmt.Sprintf("x n2: -%d", attempt)}; !slices.Equal(got, want) {
 			t.Fatalf("answers %v, want %v", got, want)
@@ -195,7 +195,7 @@ func TestAKillOfWhatTheMemoryLostIsToldToo(t *testing.T) {
 		if err := w.kill(id); err != nil {
 			t.Fatal(err)
 		}
-		w.b.mem.reset()
+		w.b.mem.reset(0)
 		w.posted = nil
 		w.do(w.b.tellKills)
 		w.do(w.b.tellKills)

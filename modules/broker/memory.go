@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -25,6 +26,8 @@ type flight struct {
 // memory is what the broker knows without asking. It is a cache: rows decide.
 type memory struct {
 	mu       sync.Mutex
+	epoch    int64     // of the term; a later one has a memory of its own
+	mute     time.Time // until then nothing is assigned: sending fails
 	fresh    bool      // the last look at the registry succeeded
 	deaf     string    // why it did not; "" before the first look
 	heard    time.Time // up to when all that workers said has been applied
@@ -32,6 +35,7 @@ type memory struct {
 	flights  map[domain.ID]*flight     // by attempt
 	byInst   map[domain.ID]domain.ID   // instance → attempt in flight
 	lines    map[domain.ID]*line       // by job, none of them empty
+	coming   map[domain.ID]domain.ID   // job → the instance of it that a transaction under way makes and gives a target in one
 	turns    map[domain.ID]bool        // jobs with a held instance whose turn came since it was looked for
 	waitLost map[domain.ID]time.Time   // attempts of lost workers whose job waits: when to settle
 	over     map[domain.Boot]*lifeOver // lives that are over, without the reason in the key
@@ -46,15 +50,16 @@ type lifeOver struct {
 
 func newMemory() *memory {
 	m := &memory{}
-	m.reset()
+	m.reset(0)
 	return m
 }
 
-// reset forgets everything.
-func (m *memory) reset() {
+// reset forgets everything, for the term of the epoch.
+func (m *memory) reset(epoch int64) {
+	m.epoch, m.mute = epoch, time.Time{}
 	m.fresh, m.deaf, m.heard = false, "", time.Time{}
 	m.targets, m.flights, m.byInst = map[string]*target{}, map[domain.ID]*flight{}, map[domain.ID]domain.ID{}
-	m.lines, m.turns = map[domain.ID]*line{}, map[domain.ID]bool{}
+	m.lines, m.coming, m.turns = map[domain.ID]*line{}, map[domain.ID]domain.ID{}, map[domain.ID]bool{}
 	m.waitLost, m.over = map[domain.ID]time.Time{}, map[domain.Boot]*lifeOver{}
 }
 
@@ -77,8 +82,6 @@ func inFlight(in domain.Instance) bool {
 
 // launch notes an attempt as sent; light says that it takes no thread.
 func (m *memory) launch(a domain.Attempt, job domain.ID, light bool, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.land(a.ID)
 	f := &flight{attempt: a.ID, instance: a.InstanceID, job: job, target: a.Target, boot: a.Boot, lane: a.Lane, light: light, sentAt: now,
 		granted: a.State == domain.AttemptGranted, grantedAt: now}
@@ -103,6 +106,58 @@ func (m *memory) land(attempt domain.ID) {
 	if t := m.target(f.target, f.boot); t != nil {
 		t.add(f, -1)
 	}
+}
+
+// settle takes back what a plan promised, whose transaction in a term of the epoch has
+// ended, and notes as sent the attempts that it committed; false: that term is over.
+func (m *memory) settle(epoch int64, p plan, assign []domain.Assignment, committed []domain.Attempt, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	jobs := make(map[domain.ID]domain.ID, len(assign))
+	for _, a := range assign {
+		held := p.promises[a.Attempt]
+		held.to.promised[held.lane]--
+		jobs[a.Attempt] = a.Instance.JobID
+	}
+	if m.epoch != epoch {
+		return false
+	}
+	for _, a := range committed {
+		m.launch(a, jobs[a.ID], p.promises[a.ID].lane == noLane, now)
+	}
+	return true
+}
+
+// unborn forgets that instances are being made: they were not.
+func (m *memory) unborn(as []domain.Assignment) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range as {
+		if m.coming[a.Instance.JobID] == a.Instance.ID {
+			delete(m.coming, a.Instance.JobID)
+		}
+	}
+}
+
+// missing is unborn of one of which nobody knew.
+func (m *memory) missing(id domain.ID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.coming, func(_, in domain.ID) bool { return in == id })
+}
+
+// silence lets nothing be assigned until then.
+func (m *memory) silence(until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mute = until
+}
+
+// silent reports whether nothing is to be assigned now.
+func (m *memory) silent(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Before(m.mute)
 }
 
 // target is the worker with this life; nil if there is none.
@@ -135,7 +190,7 @@ func (m *memory) view(v domain.FleetView, now time.Time) {
 		delete(m.over, domain.Boot{Name: w.Name, Boot: w.Boot}) // it is back
 		t := m.target(w.Name, w.Boot)
 		if t == nil {
-			t = &target{live: map[domain.Lane]int{}}
+			t = &target{live: map[domain.Lane]int{}, promised: map[domain.Lane]int{}}
 			for _, f := range m.of(w.Name, w.Boot) {
 				t.add(f, 1)
 			}

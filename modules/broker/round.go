@@ -22,7 +22,7 @@ func (b *Broker) round(ctx context.Context) error {
 	if err := b.makeSure(ctx); err != nil {
 		return err
 	}
-	if b.Mono().Before(b.mute) {
+	if b.mem.silent(b.Mono()) {
 		return nil
 	}
 	if err := b.giveTurns(ctx); err != nil {
@@ -118,7 +118,7 @@ func (b *Broker) onward(ctx context.Context, w *walk) (leg, bool, error) {
 		return leg{after: w.at, size: pageSize}, !w.ended, nil
 	}
 	threads, light := b.mem.room(w.lane)
-	if threads <= 0 && light <= 0 || b.Mono().Before(b.mute) {
+	if threads <= 0 && light <= 0 || b.mem.silent(b.Mono()) {
 		return leg{}, false, nil
 	}
 	if err := b.overtakers(ctx, w); err != nil {
@@ -160,6 +160,9 @@ func (b *Broker) page(ctx context.Context, w *walk, l leg) error {
 	if err != nil {
 		return err
 	}
+	if len(rows) > 0 {
+		w.q.waits.Store(true)
+	}
 	p, err := b.decide(ctx, rows)
 	if err != nil {
 		return err
@@ -193,6 +196,9 @@ func (b *Broker) page(ctx context.Context, w *walk, l leg) error {
 func (b *Broker) arrive(w *walk, done bool) {
 	if w.whole {
 		b.figures.left(w.lane, w.seen-w.assigned, !done)
+	}
+	if w.ended {
+		w.q.calm()
 	}
 	if threads, light := b.mem.room(w.lane); !done && (threads > 0 || light > 0) {
 		b.ready.ring()

@@ -22,10 +22,12 @@ type target struct {
 	light   int                 // sent and not claimed, of what takes none: once granted it is as good as done
 	begun   int                 // sent − ended, of what takes none: granted ones wait to be booked
 	unacked int                 // of these, sent and not claimed
-	rtt     time.Duration       // from sending to claim, smoothed
-	suspect time.Time           // until then others are preferred: it did not acknowledge, or refused
-	doubts  int                 // how often in a row that was so
-	shut    time.Time           // until then it gets nothing: it has just refused
+	// promised is what transactions under way give it, by lane; under noLane what takes no thread.
+	promised map[domain.Lane]int
+	rtt      time.Duration // from sending to claim, smoothed
+	suspect  time.Time     // until then others are preferred: it did not acknowledge, or refused
+	doubts   int           // how often in a row that was so
+	shut     time.Time     // until then it gets nothing: it has just refused
 }
 
 // add counts a flight in (1) or out (−1).
@@ -100,7 +102,7 @@ const (
 func (t *target) lightly(execType string) bool { return slices.Contains(t.Threadless, execType) }
 
 // room is how many more attempts the lane may be sent: its threads, plus as much
-// ahead as keeps them busy for one round trip, less what is on its way or running.
+// ahead as keeps them busy for one round trip, less what is promised, on its way or running.
 // What takes no thread has a room of its own over all lanes, the most that may be
 // ahead, and the last of it is for lane high.
 func (t *target) room(lane domain.Lane, light bool) int {
@@ -113,7 +115,7 @@ func (t *target) room(lane domain.Lane, light bool) int {
 		if lane != domain.LaneHigh {
 			ahead, begun = ahead-ahead/highShare, begun-begun/highShare
 		}
-		return min(ahead-t.light, begun-t.begun)
+		return min(ahead-t.light, begun-t.begun) - t.promised[noLane]
 	}
 	ahead := minPrefetch
 	if t.rtt > 0 {
@@ -123,7 +125,25 @@ func (t *target) room(lane domain.Lane, light bool) int {
 		}
 		ahead = min(max(int(time.Duration(threads)*t.rtt/mean), minPrefetch), most)
 	}
-	return threads + ahead - t.live[lane]
+	return threads + ahead - t.live[lane] - t.promised[lane]
+}
+
+// placeOf is where the job's tasks take room.
+func (t *target) placeOf(spec domain.JobSpec, lane domain.Lane) domain.Lane {
+	if t.lightly(spec.Exec.Type) {
+		return noLane
+	}
+	return lane
+}
+
+// expects reports whether anything is promised to the target.
+func (t *target) expects() bool {
+	for _, n := range t.promised {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // roomFor is the room that the job's tasks would take of.
@@ -145,6 +165,9 @@ func (t *target) running() int {
 	}
 	return n
 }
+
+// noLane stands for the room of what takes no thread.
+const noLane domain.Lane = ""
 
 // score is running/cores × 0.7 + duration × 0.3, where duration is the target's
 // five-minute mean over the mean of all candidates, so that one slow job does not

@@ -16,6 +16,26 @@ import (
 
 // carryOut commits the plan and sends what was committed.
 func (b *Broker) carryOut(ctx context.Context, p plan) error {
+	if err := b.makeWay(ctx, p); err != nil {
+		b.mem.settle(b.epoch, p, p.assign, nil, b.Mono())
+		return err
+	}
+	var g errgroup.Group // a half that fails leaves the other alone
+	turn := make(chan struct{})
+	close(turn)
+	for _, half := range p.halves() {
+		mine, next := turn, make(chan struct{})
+		turn = next
+		g.Go(func() error {
+			defer close(next)
+			return b.dispatch(ctx, p, half, mine)
+		})
+	}
+	return g.Wait()
+}
+
+// makeWay carries out what the overlap policy decided.
+func (b *Broker) makeWay(ctx context.Context, p plan) error {
 	if len(p.hold) > 0 {
 		if err := b.Overlaps.Hold(ctx, p.hold, "an earlier instance of the job is unfinished"); err != nil {
 			return err
@@ -32,18 +52,7 @@ func (b *Broker) carryOut(ctx context.Context, p plan) error {
 		}
 		b.kills.ring()
 	}
-	var g errgroup.Group // a half that fails leaves the other alone
-	turn := make(chan struct{})
-	close(turn)
-	for _, half := range p.halves() {
-		mine, next := turn, make(chan struct{})
-		turn = next
-		g.Go(func() error {
-			defer close(next)
-			return b.dispatch(ctx, half, p.light, mine)
-		})
-	}
-	return g.Wait()
+	return nil
 }
 
 // halfFrom is how many assignments are committed in two transactions at a time: what
@@ -71,21 +80,14 @@ func (p plan) halves() [][]domain.Assignment {
 	return halves[:]
 }
 
-// dispatch commits attempts and sends them when it is their turn.
-func (b *Broker) dispatch(ctx context.Context, assign []domain.Assignment, light map[domain.ID]bool, turn <-chan struct{}) error {
+// dispatch commits attempts of a plan and sends them when it is their turn.
+func (b *Broker) dispatch(ctx context.Context, p plan, assign []domain.Assignment, turn <-chan struct{}) error {
 	attempts, err := b.Queue.Dispatch(ctx, assign)
+	b.mem.settle(b.epoch, p, assign, attempts, b.Mono())
 	if err != nil {
 		return err
 	}
 	b.figures.dispatched.Add(int64(len(attempts)))
-	jobs := make(map[domain.ID]domain.ID, len(assign))
-	for _, a := range assign {
-		jobs[a.Attempt] = a.Instance.JobID
-	}
-	now := b.Mono()
-	for _, a := range attempts {
-		b.mem.launch(a, jobs[a.ID], light[a.ID], now)
-	}
 	crash.At("dispatch.committed")
 	<-turn
 	b.send(ctx, attempts)
@@ -120,7 +122,7 @@ func (b *Broker) send(ctx context.Context, attempts []domain.Attempt) {
 	for _, a := range order {
 		m := messages[a.MessageID]
 		if failed == sendTries {
-			b.mute = b.Mono().Add(mutePause)
+			b.mem.silence(b.Mono().Add(mutePause))
 			slog.Warn("sending failed again and again; the rest of the round is taken back when no ack comes", "pause", mutePause)
 			return
 		}

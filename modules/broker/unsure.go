@@ -14,8 +14,9 @@ import (
 // committed: the answer to the commit was lost. What was assigned so is in force, and
 // nobody would wait for its ack. Safe for concurrent use.
 type unsure struct {
-	mu  sync.Mutex
-	ids map[domain.ID]bool
+	mu       sync.Mutex
+	ids      map[domain.ID]bool
+	learning bool // those taken last are being read
 }
 
 func (u *unsure) add(ids []domain.ID) {
@@ -29,13 +30,32 @@ func (u *unsure) add(ids []domain.ID) {
 	}
 }
 
-// take takes away all.
+// take takes away all, to be read; done says that this has ended.
 func (u *unsure) take() []domain.ID {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	ids := slices.Sorted(maps.Keys(u.ids))
-	u.ids = nil
+	u.ids, u.learning = nil, len(ids) > 0
 	return ids
+}
+
+func (u *unsure) done() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.learning = false
+}
+
+// any reports whether there is something that is not known.
+func (u *unsure) any() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.ids) > 0 || u.learning
+}
+
+// clear forgets everything.
+func (u *unsure) clear() {
+	u.take()
+	u.done()
 }
 
 // Unsure says that it is not known whether changes of instances by this process were
@@ -56,6 +76,7 @@ func (b *Broker) makeSure(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	defer b.unsure.done()
 	err := b.learn(ctx, ids)
 	if err != nil {
 		b.unsure.add(ids)
@@ -76,7 +97,8 @@ func (b *Broker) learn(ctx context.Context, ids []domain.ID) error {
 	for _, id := range ids {
 		in, ok := rows[id]
 		if !ok {
-			continue // it was being made, and is not
+			b.mem.missing(id) // it was being made, and is not
+			continue
 		}
 		changes = append(changes, domain.Change{From: in.Status, Instance: in})
 		if inFlight(in) && in.AttemptID != 0 {

@@ -10,45 +10,67 @@ import (
 )
 
 // Create makes instances with their dependency rows, in the transaction that ctx
-// carries or in one of its own. An instance without dependencies is born ready;
-// one with Skip is born cancelled/skipped. Exists if a fire key is there already.
+// carries or in one of its own. An instance without dependencies is born ready, and
+// dispatched where it is given a target at once; one with Skip is born
+// cancelled/skipped. Exists if a fire key is there already.
 func (l *Lifecycle) Create(ctx context.Context, news []domain.NewInstance) ([]domain.Instance, error) {
 	var out []domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
-		now := l.Now()
-		ins := make([]domain.Instance, 0, len(news))
-		wants := make(map[domain.ID]domain.JobSpec, len(news))
-		var waiting []domain.Instance
-		for _, n := range news {
-			spec, err := l.Specs.Spec(ctx, n.JobID, n.Version)
-			if err != nil {
-				return err
-			}
-			in := l.born(n, spec, now)
-			wants[in.ID] = spec
-			ins = append(ins, in)
-			if !in.State.Terminal() {
-				waiting = append(waiting, in)
-			}
-		}
-		left, err := l.Deps.Attach(ctx, waiting)
+		ins, specs, err := l.draft(ctx, news)
 		if err != nil {
 			return err
 		}
-		changes := make([]domain.Change, len(ins))
-		for i := range ins {
-			if !ins[i].State.Terminal() {
-				ins[i] = waitOrReady(ins[i], wants[ins[i].ID], left[ins[i].ID], now)
-			}
-			changes[i] = domain.Change{Instance: ins[i]}
+		sent, settle, err := l.early(ctx, ins, specs)
+		if err != nil {
+			return err
 		}
 		if err := l.Store.Insert(ctx, ins); err != nil {
 			return err
 		}
+		if err := l.Store.InsertAttempts(ctx, sent); err != nil {
+			return err
+		}
+		changes := make([]domain.Change, len(ins))
+		for i := range ins {
+			changes[i] = domain.Change{Instance: ins[i]}
+		}
 		out = ins
-		return l.record(ctx, changes)
+		if err := l.record(ctx, changes); err != nil {
+			return err
+		}
+		if settle != nil { // heard of first, and sent then: what comes back of it is a later change
+			l.Store.AfterCommit(ctx, func() { settle(sent, true) })
+		}
+		return nil
 	})
 	return out, err
+}
+
+// draft is how the new instances stand at their birth, with the definition of each.
+func (l *Lifecycle) draft(ctx context.Context, news []domain.NewInstance) ([]domain.Instance, []domain.JobSpec, error) {
+	now := l.Now()
+	ins, specs := make([]domain.Instance, len(news)), make([]domain.JobSpec, len(news))
+	var waiting []domain.Instance
+	for i, n := range news {
+		spec, err := l.Specs.Spec(ctx, n.JobID, n.Version)
+		if err != nil {
+			return nil, nil, err
+		}
+		ins[i], specs[i] = l.born(n, spec, now), spec
+		if !ins[i].State.Terminal() {
+			waiting = append(waiting, ins[i])
+		}
+	}
+	left, err := l.Deps.Attach(ctx, waiting)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, in := range ins {
+		if !in.State.Terminal() {
+			ins[i] = waitOrReady(in, specs[i], left[in.ID], now)
+		}
+	}
+	return ins, specs, nil
 }
 
 func (l *Lifecycle) born(n domain.NewInstance, spec domain.JobSpec, now time.Time) domain.Instance {

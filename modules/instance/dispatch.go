@@ -40,8 +40,8 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 	for i, a := range as {
 		attempts[i] = a.Attempt
 	}
-	use, _ := l.memo.take(attempts)
-	defer l.memo.release(use, attempts)
+	use, _ := l.Memo.take(attempts)
+	defer l.Memo.release(use, attempts)
 	var out []domain.Attempt
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		out = nil
@@ -103,7 +103,7 @@ func (l *Lifecycle) remember(ctx context.Context, b *batch, use int64, as []doma
 			fs = append(fs, f)
 		}
 	}
-	l.Store.AfterCommit(ctx, func() { l.memo.put(use, fs) })
+	l.Store.AfterCommit(ctx, func() { l.Memo.put(use, fs) })
 }
 
 // Withdraw takes attempts back that were sent and not granted; each instance is
@@ -136,8 +136,8 @@ func (l *Lifecycle) Withdraw(ctx context.Context, attempts []domain.ID, outcome 
 // attempts locks the instances of the attempts, brings both as they now stand and
 // calls decide for each pair, in order of the attempts, then writes.
 func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID, decide func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error) error {
-	use, known := l.memo.take(ids)
-	defer l.memo.release(use, ids)
+	use, known := l.Memo.take(ids)
+	defer l.Memo.release(use, ids)
 	owners, err := l.owners(ctx, ids, known)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID,
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
 		b := l.batch(actor)
 		as, err := b.lockWith(ctx, ids, owners, func() map[domain.ID]flight {
-			l.memo.still(use, known)
+			l.Memo.still(use, known)
 			return known
 		})
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/axsched/ax/modules/instance/store"
 )
 
-// Lifecycle has the use cases. All fields but Unsure must be set.
+// Lifecycle has the use cases. All fields but Unsure, Early and Memo must be set.
 type Lifecycle struct {
 	Store    *store.Store
 	IDs      *domain.IDs
@@ -22,13 +22,15 @@ type Lifecycle struct {
 	// Unsure hears of instances of which it is not known whether they moved: the answer
 	// to the commit was lost. Like the listener it must not block.
 	Unsure func(ids []domain.ID)
-
-	memo memo
+	// Early gives what is made a target; nil = it waits for the broker's next round.
+	Early Early
+	// Memo is shared by all lifecycles of a process; nil = nothing is remembered.
+	Memo *Memo
 }
 
 // Forget drops what is remembered of attempts in flight: another broker may have
 // written them since. A broker calls it when its term begins.
-func (l *Lifecycle) Forget() { l.memo.forget() }
+func (l *Lifecycle) Forget() { l.Memo.forget() }
 
 // batch collects what one transaction changes and writes it at its end.
 type batch struct {

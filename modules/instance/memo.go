@@ -6,14 +6,14 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// memo remembers the rows of attempts in flight as this process committed them
+// Memo remembers the rows of attempts in flight as this process committed them
 // last, so that a claim and a report need not read again what nobody has changed.
 // The ver of the locked instance row decides: a memo of another ver is not looked
 // at. What changes an attempt and leaves its instance's ver alone, the grant and
 // the note of a late report, is the active broker's alone, whose terms begin with
 // forget; between its own uses of one attempt still decides, once the row is locked.
-// The zero value is ready; safe for concurrent use.
-type memo struct {
+// The zero value is ready, and a nil one remembers nothing; safe for concurrent use.
+type Memo struct {
 	mu   sync.Mutex
 	uses int64
 	of   map[domain.ID]*memoed // by attempt
@@ -35,7 +35,10 @@ type memoed struct {
 // take hands out what is known of the attempts and forgets it: it comes back by a
 // commit, with put under the use returned. A later take of the same attempt makes
 // that put void.
-func (m *memo) take(ids []domain.ID) (use int64, known map[domain.ID]flight) {
+func (m *Memo) take(ids []domain.ID) (use int64, known map[domain.ID]flight) {
+	if m == nil {
+		return 0, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.of == nil {
@@ -60,7 +63,10 @@ func (m *memo) take(ids []domain.ID) (use int64, known map[domain.ID]flight) {
 // still takes away from known, which take gave out for the use, what must be read again
 // although the locked row has the same ver: somebody took it since, who may have been
 // the first at the row.
-func (m *memo) still(use int64, known map[domain.ID]flight) {
+func (m *Memo) still(use int64, known map[domain.ID]flight) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id := range known {
@@ -71,7 +77,10 @@ func (m *memo) still(use int64, known map[domain.ID]flight) {
 }
 
 // put notes committed rows.
-func (m *memo) put(use int64, fs []flight) {
+func (m *Memo) put(use int64, fs []flight) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range fs {
@@ -82,7 +91,10 @@ func (m *memo) put(use int64, fs []flight) {
 }
 
 // release ends a use: what was not put is forgotten.
-func (m *memo) release(use int64, ids []domain.ID) {
+func (m *Memo) release(use int64, ids []domain.ID) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range ids {
@@ -93,7 +105,10 @@ func (m *memo) release(use int64, ids []domain.ID) {
 }
 
 // forget drops everything, also what is in use.
-func (m *memo) forget() {
+func (m *Memo) forget() {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of = nil

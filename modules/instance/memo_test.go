@@ -12,7 +12,7 @@ func flightOf(attempt domain.ID, ver int64) flight {
 }
 
 func TestAMemoIsTheLastUsersAlone(t *testing.T) {
-	var m memo
+	var m Memo
 	ids := []domain.ID{1}
 	first, known := m.take(ids)
 	if len(known) != 0 {
@@ -37,7 +37,7 @@ func TestAMemoIsTheLastUsersAlone(t *testing.T) {
 
 // A grant leaves the instance's ver alone: whoever took the memo before it must not rely on the memo after it.
 func TestAMemoDoesNotCountWhenSomebodyWasThereSince(t *testing.T) {
-	var m memo
+	var m Memo
 	ids := []domain.ID{1, 2}
 	use, _ := m.take(ids)
 	m.put(use, []flight{flightOf(1, 1), flightOf(2, 1)})
@@ -58,7 +58,7 @@ func TestAMemoDoesNotCountWhenSomebodyWasThereSince(t *testing.T) {
 }
 
 func TestAMemoKeepsNothingThatFailed(t *testing.T) {
-	var m memo
+	var m Memo
 	ids := []domain.ID{1, 2}
 	use, _ := m.take(ids)
 	m.put(use, []flight{flightOf(1, 1)})

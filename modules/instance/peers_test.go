@@ -10,7 +10,7 @@ import (
 
 // peer is the lifecycle of another process over the same rows.
 func (w *world) peer() *instance.Lifecycle {
-	return &instance.Lifecycle{Store: w.st, IDs: w.life.IDs, Now: w.now, Specs: w, Renderer: w, Deps: w, Tally: w, Listener: w}
+	return &instance.Lifecycle{Store: w.st, IDs: w.life.IDs, Now: w.now, Specs: w, Renderer: w, Deps: w, Tally: w, Listener: w, Memo: &instance.Memo{}}
 }
 
 func (w *world) claim(life *instance.Lifecycle, a domain.Attempt) (*protocol.Task, string) {

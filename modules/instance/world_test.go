@@ -65,7 +65,7 @@ func newWorld(t *testing.T, url string, o dbx.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.life = &instance.Lifecycle{Store: w.st, IDs: ids, Now: w.now, Specs: w, Renderer: w, Deps: w, Tally: w, Listener: w}
+	w.life = &instance.Lifecycle{Store: w.st, IDs: ids, Now: w.now, Specs: w, Renderer: w, Deps: w, Tally: w, Listener: w, Memo: &instance.Memo{}}
 	return w
 }
 

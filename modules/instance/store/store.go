@@ -201,3 +201,6 @@ func sortedIDs(ids []domain.ID) []domain.ID {
 
 // IfUnsure calls f when it is not known whether the transaction in ctx was committed.
 func (s *Store) IfUnsure(ctx context.Context, f func()) { s.db.IfUnsure(ctx, f) }
+
+// IfUndone calls f when the transaction in ctx was not committed.
+func (s *Store) IfUndone(ctx context.Context, f func()) { s.db.IfUndone(ctx, f) }

@@ -147,13 +147,15 @@ func TestAFullDatabaseIsTold(t *testing.T) {
 	})
 }
 
-// Whoever must know learns that a commit may have happened, and only then.
+// Whoever must know learns that a commit may have happened, and only then; or that it has not.
 func TestALostAnswerToACommitIsToldAsSuch(t *testing.T) {
 	t.Run("mariadb", func(t *testing.T) {
 		w, url := wire.Through(t, dbtest.MariaDB(t))
 		db := open(t, url, dbx.Options{Pool: 1})
+		undone := 0
 		tell := func(id int64, name string, fails error) (after, unsure bool, err error) {
 			err = db.Tx(t.Context(), func(ctx context.Context) error {
+				db.IfUndone(ctx, func() { undone++ })
 				db.AfterCommit(ctx, func() { after = true })
 				db.IfUnsure(ctx, func() { unsure = true })
 				return errors.Join(db.Insert(ctx, &thing{ID: id, Name: name}), fails)
@@ -188,6 +190,9 @@ func TestALostAnswerToACommitIsToldAsSuch(t *testing.T) {
 			t.Errorf("broken before the commit: after %v, unsure %v, %v", after, unsure, err)
 		}
 		w.Judge(nil)
+		if undone != 3 {
+			t.Errorf("%d transactions of 5 were told to be undone, want the three that were", undone)
+		}
 		if got := things(t, db); !strings.Contains(got, "d") || strings.Contains(got, "e") {
 			t.Errorf("there is %s", got)
 		}

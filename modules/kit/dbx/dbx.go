@@ -135,6 +135,7 @@ type txState struct {
 	g      *gorm.DB
 	before []func(ctx context.Context) error
 	after  []func()
+	undone []func()
 	unsure []func()
 	whole  bool // all was done, and the commit is asked for
 }
@@ -183,7 +184,7 @@ func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) err
 	err := db.locked(func() error {
 		return db.g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			st.g = tx
-			st.before, st.after, st.unsure, st.whole = nil, nil, nil, false
+			st.before, st.after, st.undone, st.unsure, st.whole = nil, nil, nil, nil, false
 			txCtx := context.WithValue(ctx, ctxKey{db}, st)
 			if fence, ok := ctx.Value(fenceKey{}).(func(context.Context) error); ok {
 				if err := fence(txCtx); err != nil {
@@ -199,11 +200,11 @@ func (db *DB) tryTx(ctx context.Context, fn func(ctx context.Context) error) err
 		})
 	})
 	hooks := st.after
-	if err != nil {
-		hooks = nil
-		if st.whole && !answered(err) {
-			hooks = st.unsure
-		}
+	switch {
+	case err != nil && st.whole && !answered(err):
+		hooks = st.unsure
+	case err != nil:
+		hooks = st.undone
 	}
 	for _, f := range hooks {
 		f()
@@ -250,6 +251,15 @@ func (db *DB) AfterCommit(ctx context.Context, f func()) {
 		return
 	}
 	f()
+}
+
+// IfUndone calls f when the transaction in ctx was not committed. One that meets a
+// deadlock is undone before it is tried once more. Outside of a transaction it does
+// nothing.
+func (db *DB) IfUndone(ctx context.Context, f func()) {
+	if tx, ok := ctx.Value(ctxKey{db}).(*txState); ok {
+		tx.undone = append(tx.undone, f)
+	}
 }
 
 // IfUnsure calls f when it is not known whether the transaction in ctx was committed:

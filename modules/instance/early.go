@@ -1,0 +1,56 @@
+package instance
+
+import (
+	"context"
+
+	"github.com/axsched/ax/modules/domain"
+)
+
+// early dispatches, in the transaction in ctx that is about to insert them, those of the
+// instances that are given a target at once: each stands then as if it had been made and
+// dispatched. It returns their attempts, and what to call with them after the commit; nil if there are none.
+func (l *Lifecycle) early(ctx context.Context, ins []domain.Instance, specs []domain.JobSpec) (sent []domain.Attempt, settle func([]domain.Attempt, bool), err error) {
+	if l.Early == nil {
+		return nil, nil, nil
+	}
+	var ready []domain.Instance
+	var theirs []domain.JobSpec
+	place := map[domain.ID]int{}
+	for i, in := range ins {
+		if in.Label == domain.Queued {
+			place[in.ID] = i
+			ready, theirs = append(ready, in), append(theirs, specs[i])
+		}
+	}
+	as, settle, err := l.Early.Assign(ctx, ready, theirs)
+	if err != nil || len(as) == 0 {
+		return nil, nil, err
+	}
+	ids := make([]domain.ID, len(as))
+	for i, a := range as {
+		ids[i] = a.Attempt
+	}
+	use, _ := l.Memo.take(ids)
+	back := func(known bool) func() {
+		return func() {
+			settle(nil, known)
+			l.Memo.release(use, ids)
+		}
+	}
+	l.Store.IfUndone(ctx, back(true))
+	l.Store.IfUnsure(ctx, back(false))
+	b := l.batch("broker")
+	sent = make([]domain.Attempt, len(as))
+	for i, a := range as {
+		in := ins[place[a.Instance.ID]]
+		b.was[in.ID] = in
+		if sent[i], err = b.dispatch(ctx, in, a); err != nil {
+			return nil, nil, err
+		}
+		in = b.moved[in.ID]
+		in.Ver++
+		ins[place[in.ID]] = in
+	}
+	l.remember(ctx, b, use, sent)
+	return sent, settle, nil
+}
