@@ -345,13 +345,16 @@ func each(ctx context.Context, every time.Duration, name string, round func(cont
 	}
 }
 
-// heard hands what this process committed to its own broker and hints at it to
-// others.
+// heard hands what this process committed to its own broker, and hints at it to the
+// active one where that is another's.
 func (l *life) heard(changes []domain.Change) {
 	if l.broker != nil {
 		l.broker.Changed(changes)
 		l.keeper.Changed(changes)
 		l.pump.Changed(changes)
+		if l.broker.Active() {
+			return
+		}
 	}
 	for _, c := range changes {
 		switch in := c.Instance; {

@@ -97,10 +97,12 @@ func (b *Broker) Changed(changes []domain.Change) {
 	if !b.Active() {
 		return // the memory is built from the rows when a term begins
 	}
+	ended := false
 	for _, c := range changes {
 		if b.mem.changed(c) {
 			b.ready.ring()
 		}
+		ended = ended || c.Instance.State.Terminal()
 		if at := c.Instance.WakeAt; !at.IsZero() {
 			_ = b.wheel.Add(c.Instance.ID, at) // beyond the horizon: the poll finds it
 		}
@@ -111,6 +113,9 @@ func (b *Broker) Changed(changes []domain.Change) {
 		if c.Instance.Label == domain.Stopping {
 			b.kills.ring()
 		}
+	}
+	if ended {
+		b.roomAgain()
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/axsched/ax/worker/protocol/crash"
 )
 
-// Early gives a target to those of the instances that nothing holds up, while a
+// Early gives a target to those of the instances that nothing holds up, in their order, while a
 // transaction of this process is making them ready; the others wait for their turn as
 // any other. specs are their definitions. The room is theirs until settle is called, once
 // the transaction has ended: with the attempts that it committed, which are sent then, and

@@ -172,10 +172,18 @@ func owners(rows []domain.InstanceDep) []domain.ID {
 
 // Changed hears of committed changes. When it is overrun the sweeper does the rest.
 func (g *Graph) Changed(changes []domain.Change) {
+	if !slices.ContainsFunc(changes, matters) {
+		return
+	}
 	select {
 	case g.changes <- changes:
 	default:
 	}
+}
+
+// matters reports whether a dependency may be met, missed or waited for by the change.
+func matters(c domain.Change) bool {
+	return c.Instance.State.Terminal() || c.Instance.Label == domain.WaitingDeps
 }
 
 // Run looks after each commit of this process until ctx ends.

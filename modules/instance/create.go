@@ -50,16 +50,16 @@ func (l *Lifecycle) Create(ctx context.Context, news []domain.NewInstance) ([]do
 func (l *Lifecycle) draft(ctx context.Context, news []domain.NewInstance) ([]domain.Instance, []domain.JobSpec, error) {
 	now := l.Now()
 	ins, specs := make([]domain.Instance, len(news)), make([]domain.JobSpec, len(news))
-	var waiting []domain.Instance
 	for i, n := range news {
 		spec, err := l.Specs.Spec(ctx, n.JobID, n.Version)
 		if err != nil {
 			return nil, nil, err
 		}
 		ins[i], specs[i] = l.born(n, spec, now), spec
-		if !ins[i].State.Terminal() {
-			waiting = append(waiting, ins[i])
-		}
+	}
+	waiting := ins
+	if ended := func(in domain.Instance) bool { return in.State.Terminal() }; slices.ContainsFunc(ins, ended) {
+		waiting = slices.DeleteFunc(slices.Clone(ins), ended)
 	}
 	left, err := l.Deps.Attach(ctx, waiting)
 	if err != nil {

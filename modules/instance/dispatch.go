@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -15,9 +16,10 @@ import (
 // caller sends what is returned, after this has returned.
 func (l *Lifecycle) Dispatch(ctx context.Context, as []domain.Assignment) ([]domain.Attempt, error) {
 	ids := make([]domain.ID, len(as))
-	read := make(map[domain.ID]domain.Instance, len(as))
-	for i, a := range as {
-		ids[i], read[a.Instance.ID] = a.Instance.ID, a.Instance
+	read := make(map[domain.ID]*domain.Instance, len(as))
+	for i := range as {
+		in := &as[i].Instance
+		ids[i], read[in.ID] = in.ID, in
 	}
 	// Nearly always nobody moved any of them, and then the guard of their vers alone
 	// shows it, without a reading under lock.
@@ -44,8 +46,8 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 	defer l.Memo.release(use, attempts)
 	var out []domain.Attempt
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
-		out = nil
-		b := l.batch("broker")
+		out = make([]domain.Attempt, 0, len(as))
+		b := l.batch("broker", len(as))
 		if err := look(ctx, b); err != nil {
 			return err
 		}
@@ -54,7 +56,7 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 			if !ok || in.Ver != a.Instance.Ver || in.Label != domain.Queued {
 				continue
 			}
-			attempt, err := b.dispatch(ctx, in, a)
+			attempt, err := b.dispatch(ctx, *in, a)
 			if err != nil {
 				return err
 			}
@@ -63,7 +65,7 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 		if err := b.flush(ctx, l.Store.Save); err != nil {
 			return err
 		}
-		l.remember(ctx, b, use, out)
+		l.remember(ctx, b, use, apart(out))
 		return l.Store.InsertAttempts(ctx, out)
 	})
 	if err != nil {
@@ -90,20 +92,31 @@ func (b *batch) dispatch(ctx context.Context, in domain.Instance, a domain.Assig
 
 // remember notes, once the transaction in ctx has committed, those of the attempts
 // that are in flight as the batch left them.
-func (l *Lifecycle) remember(ctx context.Context, b *batch, use int64, as []domain.Attempt) {
-	fs := make([]flight, 0, len(as))
-	for _, a := range as {
-		in, moved := b.moved[a.InstanceID]
-		if moved {
-			in.Ver++ // by the writing
-		} else {
-			in = b.was[a.InstanceID]
+func (l *Lifecycle) remember(ctx context.Context, b *batch, use int64, as iter.Seq[*domain.Attempt]) {
+	var fs []flight
+	for a := range as {
+		in := b.was[a.InstanceID]
+		if moved, ok := b.moved[a.InstanceID]; ok {
+			written := *moved
+			written.Ver++
+			in = &written
 		}
 		if f := (flight{in, a}); f.flying() {
 			fs = append(fs, f)
 		}
 	}
 	l.Store.AfterCommit(ctx, func() { l.Memo.put(use, fs) })
+}
+
+// apart are copies, each by itself: one that is remembered for long keeps no others.
+func apart(as []domain.Attempt) iter.Seq[*domain.Attempt] {
+	return func(yield func(*domain.Attempt) bool) {
+		for _, a := range as {
+			if !yield(&a) {
+				return
+			}
+		}
+	}
 }
 
 // Withdraw takes attempts back that were sent and not granted; each instance is
@@ -143,7 +156,7 @@ func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID,
 		return err
 	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
-		b := l.batch(actor)
+		b := l.batch(actor, len(ids))
 		as, err := b.lockWith(ctx, ids, owners, func() map[domain.ID]flight {
 			l.Memo.still(use, known)
 			return known
@@ -160,14 +173,14 @@ func (l *Lifecycle) attempts(ctx context.Context, actor string, ids []domain.ID,
 			if !ok {
 				continue // retention took it
 			}
-			if err := decide(ctx, b, in, a); err != nil {
+			if err := decide(ctx, b, *in, *a); err != nil {
 				return err
 			}
 		}
 		for _, a := range slices.Concat(b.granted, b.attempts) {
 			as[a.ID] = a
 		}
-		l.remember(ctx, b, use, slices.Collect(maps.Values(as)))
+		l.remember(ctx, b, use, maps.Values(as))
 		return b.flush(ctx, l.Store.Save)
 	})
 }
@@ -193,7 +206,7 @@ func (l *Lifecycle) owners(ctx context.Context, ids []domain.ID, known map[domai
 // lockWith locks the owners and brings the attempts. What still says, asked under the
 // lock, of a flight counts when the locked instance has the ver that it had then; the
 // rest is read.
-func (b *batch) lockWith(ctx context.Context, ids, owners []domain.ID, still func() map[domain.ID]flight) (map[domain.ID]domain.Attempt, error) {
+func (b *batch) lockWith(ctx context.Context, ids, owners []domain.ID, still func() map[domain.ID]flight) (map[domain.ID]*domain.Attempt, error) {
 	vers, err := b.l.Store.LockVers(ctx, owners)
 	if err != nil {
 		return nil, err
@@ -214,7 +227,7 @@ func (b *batch) lockWith(ctx context.Context, ids, owners []domain.ID, still fun
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(b.was, rest)
+		b.stand(rest)
 	}
 	if len(strangers) > 0 {
 		if _, err := b.read(ctx, strangers); err != nil {

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"slices"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -13,15 +14,7 @@ func (l *Lifecycle) early(ctx context.Context, ins []domain.Instance, specs []do
 	if l.Early == nil {
 		return nil, nil, nil
 	}
-	var ready []domain.Instance
-	var theirs []domain.JobSpec
-	place := map[domain.ID]int{}
-	for i, in := range ins {
-		if in.Label == domain.Queued {
-			place[in.ID] = i
-			ready, theirs = append(ready, in), append(theirs, specs[i])
-		}
-	}
+	ready, theirs := onlyReady(ins, specs)
 	as, settle, err := l.Early.Assign(ctx, ready, theirs)
 	if err != nil || len(as) == 0 {
 		return nil, nil, err
@@ -39,18 +32,33 @@ func (l *Lifecycle) early(ctx context.Context, ins []domain.Instance, specs []do
 	}
 	l.Store.IfUndone(ctx, back(true))
 	l.Store.IfUnsure(ctx, back(false))
-	b := l.batch("broker")
+	b := l.batch("broker", len(as))
 	sent = make([]domain.Attempt, len(as))
-	for i, a := range as {
-		in := ins[place[a.Instance.ID]]
-		b.was[in.ID] = in
-		if sent[i], err = b.dispatch(ctx, in, a); err != nil {
+	next := 0
+	for i, a := range as { // in the order of the instances
+		for ins[next].ID != a.Instance.ID {
+			next++
+		}
+		in := &ins[next]
+		if sent[i], err = b.dispatch(ctx, *in, a); err != nil {
 			return nil, nil, err
 		}
-		in = b.moved[in.ID]
+		*in = *b.moved[in.ID]
 		in.Ver++
-		ins[place[in.ID]] = in
 	}
-	l.remember(ctx, b, use, sent)
+	l.remember(ctx, b, use, apart(sent))
 	return sent, settle, nil
+}
+
+// onlyReady are those that wait for a target, nearly always all, with their definitions.
+func onlyReady(ins []domain.Instance, specs []domain.JobSpec) (ready []domain.Instance, theirs []domain.JobSpec) {
+	if !slices.ContainsFunc(ins, func(in domain.Instance) bool { return in.Label != domain.Queued }) {
+		return ins, specs
+	}
+	for i, in := range ins {
+		if in.Label == domain.Queued {
+			ready, theirs = append(ready, in), append(theirs, specs[i])
+		}
+	}
+	return ready, theirs
 }

@@ -64,7 +64,7 @@ func (l *Lifecycle) Grant(ctx context.Context, claims []domain.Claim) (tasks map
 		tasks[a.ID] = task
 		if verdict == grant {
 			a.State, a.AckedAt, a.GrantedAt = domain.AttemptGranted, b.now, b.now
-			b.granted = append(b.granted, a)
+			b.granted = append(b.granted, &a)
 		}
 		return nil
 	})

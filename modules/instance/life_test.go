@@ -212,8 +212,9 @@ func TestStaleReadMovesNothing(t *testing.T) {
 		if got := w.is(in.ID, running(domain.Dispatched)); got.AttemptID != a.ID {
 			t.Errorf("the attempt in force is %s, want %s", got.AttemptID, a.ID)
 		}
+		was := stale
 		stale.Message = "overwritten"
-		if err := w.st.Save(t.Context(), []store.Moved[domain.Instance]{{Was: w.get(in.ID), Is: stale}}); !domain.Is(err, domain.Conflict) {
+		if err := w.st.Save(t.Context(), []store.Moved[domain.Instance]{{Was: &was, Is: &stale}}); !domain.Is(err, domain.Conflict) {
 			t.Errorf("saving what was read before the last move: %v, want a conflict", err)
 		}
 	})

@@ -2,7 +2,6 @@ package instance
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -32,37 +31,48 @@ type Lifecycle struct {
 // written them since. A broker calls it when its term begins.
 func (l *Lifecycle) Forget() { l.Memo.forget() }
 
-// batch collects what one transaction changes and writes it at its end.
+// batch collects what one transaction changes and writes it at its end. What its maps
+// point to is read only.
 type batch struct {
 	l        *Lifecycle
 	now      time.Time
 	actor    string // who or what acts, for the history
 	order    []domain.ID
-	was      map[domain.ID]domain.Instance // as locked
-	moved    map[domain.ID]domain.Instance
-	wasOf    map[domain.ID]domain.Attempt // as read under the lock of their instances
-	attempts []domain.Attempt
-	granted  []domain.Attempt // sent → granted, compared and set
+	was      map[domain.ID]*domain.Instance // as locked
+	moved    map[domain.ID]*domain.Instance
+	wasOf    map[domain.ID]*domain.Attempt // as read under the lock of their instances
+	attempts []*domain.Attempt
+	granted  []*domain.Attempt // sent → granted, compared and set
 	changes  []domain.Change
 	events   []domain.Event
 }
 
-func (l *Lifecycle) batch(actor string) *batch {
-	return &batch{l: l, now: l.Now(), actor: actor, was: map[domain.ID]domain.Instance{}, moved: map[domain.ID]domain.Instance{},
-		wasOf: map[domain.ID]domain.Attempt{}}
+// batch is an empty one for about so many instances.
+func (l *Lifecycle) batch(actor string, size int) *batch {
+	return &batch{l: l, now: l.Now(), actor: actor, order: make([]domain.ID, 0, size), was: make(map[domain.ID]*domain.Instance, size),
+		moved: make(map[domain.ID]*domain.Instance, size), wasOf: map[domain.ID]*domain.Attempt{}, changes: make([]domain.Change, 0, size)}
 }
 
 // lock locks and reads instances, which is what the batch may then move.
 func (b *batch) lock(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
 	locked, err := b.l.Store.Lock(ctx, ids)
-	maps.Copy(b.was, locked)
+	b.stand(locked)
 	return locked, err
+}
+
+// stand notes how locked instances stand.
+func (b *batch) stand(locked map[domain.ID]domain.Instance) {
+	for id, in := range locked {
+		b.was[id] = &in
+	}
 }
 
 // read reads attempts of locked instances, which is what the batch may then change.
 func (b *batch) read(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Attempt, error) {
 	found, err := b.l.Store.Attempts(ctx, ids)
-	maps.Copy(b.wasOf, found)
+	for id, a := range found {
+		b.wasOf[id] = &a
+	}
 	return found, err
 }
 
@@ -109,10 +119,10 @@ func (b *batch) keep(in domain.Instance) {
 	if _, ok := b.moved[in.ID]; !ok {
 		b.order = append(b.order, in.ID)
 	}
-	b.moved[in.ID] = in
+	b.moved[in.ID] = &in
 }
 
-func (b *batch) attempt(a domain.Attempt) { b.attempts = append(b.attempts, a) }
+func (b *batch) attempt(a domain.Attempt) { b.attempts = append(b.attempts, &a) }
 
 // flush writes what was collected and arranges for the listener to hear of it.
 func (b *batch) flush(ctx context.Context, save func(context.Context, []store.Moved[domain.Instance]) error) error {
@@ -174,7 +184,7 @@ func (l *Lifecycle) Standing(ctx context.Context, ids []domain.ID) (map[domain.I
 // and writes what it moved, all in one transaction.
 func (l *Lifecycle) change(ctx context.Context, actor string, ids []domain.ID, decide func(ctx context.Context, b *batch, in domain.Instance) error) error {
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
-		b := l.batch(actor)
+		b := l.batch(actor, len(ids))
 		locked, err := b.lock(ctx, ids)
 		if err != nil {
 			return err

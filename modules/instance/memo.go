@@ -19,10 +19,10 @@ type Memo struct {
 	of   map[domain.ID]*memoed // by attempt
 }
 
-// flight is an attempt with its instance.
+// flight is an attempt with its instance. Both are read only, as many may have them.
 type flight struct {
-	in domain.Instance
-	a  domain.Attempt
+	in *domain.Instance
+	a  *domain.Attempt
 }
 
 // memoed is one entry; known is false while somebody works with the rows.

@@ -7,8 +7,8 @@ import (
 )
 
 func flightOf(attempt domain.ID, ver int64) flight {
-	return flight{in: domain.Instance{ID: attempt + 100, Ver: ver, AttemptID: attempt, Status: running(domain.Dispatched)},
-		a: domain.Attempt{ID: attempt, State: domain.AttemptSent}}
+	return flight{in: &domain.Instance{ID: attempt + 100, Ver: ver, AttemptID: attempt, Status: running(domain.Dispatched)},
+		a: &domain.Attempt{ID: attempt, State: domain.AttemptSent}}
 }
 
 func TestAMemoIsTheLastUsersAlone(t *testing.T) {

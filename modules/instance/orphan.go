@@ -66,7 +66,7 @@ func (r *Requests) Settle(ctx context.Context, picks []Pick, v Verdict, reason s
 	}
 	var out []Settled
 	err := r.Lifecycle.Store.Tx(ctx, func(ctx context.Context) error {
-		s := settling{verdict: v, reason: reason, allow: allow, b: r.Lifecycle.batch(actor(ctx))}
+		s := settling{verdict: v, reason: reason, allow: allow, b: r.Lifecycle.batch(actor(ctx), len(picks))}
 		if err := s.run(ctx, once(picks)); err != nil {
 			return err
 		}
@@ -184,9 +184,7 @@ func standsAsJudged(p Pick, in domain.Instance, free bool) error {
 // lockFree locks and reads those of the instances that nobody else has locked.
 func (b *batch) lockFree(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error) {
 	locked, err := b.l.Store.LockFree(ctx, ids)
-	for id, in := range locked {
-		b.was[id] = in
-	}
+	b.stand(locked)
 	return locked, err
 }
 
@@ -224,7 +222,7 @@ func (r *Requests) recordProject(ctx context.Context, s settling, project domain
 	action := string(SettleAction(s.verdict))
 	if len(was) == 1 {
 		in := was[0]
-		return r.Audit.Changed(ctx, project, action, object(in), standing(in, ""), standing(s.b.moved[in.ID], s.reason))
+		return r.Audit.Changed(ctx, project, action, object(in), standing(in, ""), standing(*s.b.moved[in.ID], s.reason))
 	}
 	var before, after strings.Builder
 	fmt.Fprintf(&after, "reason: %q", s.reason)
@@ -233,7 +231,7 @@ func (r *Requests) recordProject(ctx context.Context, s settling, project domain
 			before.WriteString("\n")
 		}
 		before.WriteString(line(in))
-		after.WriteString("\n" + line(s.b.moved[in.ID]))
+		after.WriteString("\n" + line(*s.b.moved[in.ID]))
 	}
 	return r.Audit.Changed(ctx, project, action, fmt.Sprintf("%d orphans", len(was)), before.String(), after.String())
 }

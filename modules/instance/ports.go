@@ -65,7 +65,7 @@ type Dependency struct {
 // Early gives instances a target while they are being made.
 type Early interface {
 	// Assign gives those of the instances, which are ready, a target that nothing holds
-	// up, in the transaction of ctx; specs are their definitions. settle, nil if there are
+	// up, in their order and in the transaction of ctx; specs are their definitions. settle, nil if there are
 	// none, is to be called once, when the transaction has ended: with the attempts that it
 	// committed, and whether that is known.
 	Assign(ctx context.Context, ready []domain.Instance, specs []domain.JobSpec) (as []domain.Assignment, settle func(committed []domain.Attempt, known bool), err error)

@@ -15,7 +15,7 @@ import (
 func (l *Lifecycle) Rerun(ctx context.Context, id domain.ID, actor, reason string) (domain.Instance, error) {
 	var out domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
-		b := l.batch(actor)
+		b := l.batch(actor, 1)
 		locked, err := b.lock(ctx, []domain.ID{id})
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (l *Lifecycle) Reopen(ctx context.Context, again []domain.Reopening, actor 
 	var out []domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		out = nil
-		b := l.batch(actor)
+		b := l.batch(actor, len(again))
 		ids := make([]domain.ID, len(again))
 		wanted := make(map[domain.ID]domain.Reopening, len(again))
 		for i, r := range again {
@@ -116,7 +116,7 @@ func (l *Lifecycle) restore(ctx context.Context, ids []domain.ID, cause domain.I
 		return nil
 	}
 	return l.Store.Tx(ctx, func(ctx context.Context) error {
-		b := l.batch("dag")
+		b := l.batch("dag", len(ids))
 		locked, err := b.lock(ctx, ids)
 		if err != nil {
 			return err

@@ -97,7 +97,7 @@ func (l *Lifecycle) CancelUpstream(ctx context.Context, causes map[domain.ID]dom
 	var out []domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		out = nil
-		b := l.batch("dag")
+		b := l.batch("dag", len(all))
 		locked, err := b.lock(ctx, all)
 		if err != nil {
 			return err

@@ -42,6 +42,9 @@ func (r *round) run(ctx context.Context) error {
 	if err != nil || len(due) == 0 {
 		return err
 	}
+	n := len(due)
+	r.news, r.moved, r.settled = make([]domain.NewInstance, 0, n), make([]plan.Trigger, 0, n), slices.Grow(r.settled, n)
+	r.known, r.looks = slices.Grow(r.known, n), slices.Grow(r.looks, n)
 	budget := &plan.Budget{Fires: batchFires, Scan: batchScan}
 	for _, k := range due {
 		if err := r.decide(ctx, k, budget); err != nil {
@@ -185,17 +188,16 @@ func (r *round) unfired(ctx context.Context, t plan.Trigger, fires []plan.Fire) 
 }
 
 func (r *round) instances(ctx context.Context, t plan.Trigger, fires []plan.Fire) ([]domain.NewInstance, error) {
-	names := map[int]string{} // by version; nearly always one
+	var name string // of version; nearly always there is one
+	version := -1
 	news := make([]domain.NewInstance, len(fires))
 	for i, f := range fires {
-		name, ok := names[f.Version]
-		if !ok {
+		if f.Version != version {
 			spec, err := r.specs.Spec(ctx, t.JobID, f.Version)
 			if err != nil {
 				return nil, fmt.Errorf("reading version %d of job %s: %w", f.Version, t.JobID, err)
 			}
-			name = spec.Name
-			names[f.Version] = name
+			name, version = spec.Name, f.Version
 		}
 		news[i] = domain.NewInstance{ProjectID: t.ProjectID, JobID: t.JobID, JobName: name, Version: f.Version,
 			FireKey: f.Key(), Trigger: f.Kind, BizDate: f.BizDate, Expected: f.Expected}

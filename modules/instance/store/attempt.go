@@ -164,7 +164,7 @@ func (s *Store) SaveAttempts(ctx context.Context, as []Moved[domain.Attempt]) er
 	}
 	was, is := make([][]any, len(as)), make([][]any, len(as))
 	for i, a := range as {
-		was[i], is[i] = attemptValues(a.Was), attemptValues(a.Is)
+		was[i], is[i] = attemptValues(*a.Was), attemptValues(*a.Is)
 		was[i][0] = is[i][0]
 	}
 	u := dbx.Update{Table: "attempt", Keys: []string{"id"}, Cols: attemptCols, Rows: is}.Changed(was)
@@ -182,7 +182,7 @@ func attemptValues(a domain.Attempt) []any {
 }
 
 // GrantAttempts is the compare-and-set sent → granted.
-func (s *Store) GrantAttempts(ctx context.Context, as []domain.Attempt) error {
+func (s *Store) GrantAttempts(ctx context.Context, as []*domain.Attempt) error {
 	if len(as) == 0 {
 		return nil
 	}

@@ -16,11 +16,11 @@ func (s *Store) noteDays(ctx context.Context, ins []domain.Instance) error {
 		job domain.ID
 		biz domain.BizDate
 	}
-	latest := map[day]domain.Instance{}
-	for _, in := range ins {
-		k := day{in.JobID, in.BizDate}
-		if in.ID > latest[k].ID {
-			latest[k] = in
+	latest := make(map[day]*domain.Instance, len(ins))
+	for i := range ins {
+		k := day{ins[i].JobID, ins[i].BizDate}
+		if was := latest[k]; was == nil || ins[i].ID > was.ID {
+			latest[k] = &ins[i]
 		}
 	}
 	rows := make([][]any, 0, len(latest))

@@ -19,12 +19,16 @@ func (s *Store) Insert(ctx context.Context, ins []domain.Instance) error {
 	if len(ins) == 0 {
 		return nil
 	}
-	sorted := slices.SortedFunc(slices.Values(ins), func(a, b domain.Instance) int {
+	sorted := make([]*domain.Instance, len(ins))
+	for i := range ins {
+		sorted[i] = &ins[i]
+	}
+	slices.SortFunc(sorted, func(a, b *domain.Instance) int {
 		return cmp.Or(cmp.Compare(a.JobID, b.JobID), a.Expected.Compare(b.Expected))
 	})
 	rows := make([][]any, len(sorted))
 	for i, in := range sorted {
-		rows[i] = toRow(in).values()
+		rows[i] = toRow(*in).values()
 	}
 	if err := s.db.InsertRows(ctx, "instance", columnNames, zeroColumns, rows); err != nil {
 		return err
@@ -112,7 +116,7 @@ func (s *Store) LockVers(ctx context.Context, ids []domain.ID) (map[domain.ID]in
 }
 
 // Moved is a row before and after a change.
-type Moved[T any] struct{ Was, Is T }
+type Moved[T any] struct{ Was, Is *T }
 
 // moved are the columns that a move may change; of these a statement writes those
 // that differ in any of its rows.
@@ -123,7 +127,7 @@ var moved = []string{"state", "label", "retries_used", "lost_count", "attempts",
 // Is.Ver is the version as read. Conflict if any row has moved meanwhile.
 func (s *Store) Save(ctx context.Context, ins []Moved[domain.Instance]) error {
 	return s.save(ctx, ins, moved, func(r instanceRow) []any {
-		return []any{r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
+		return []any{r.ID, r.Ver, r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
 			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun}
 	})
 }
@@ -132,21 +136,20 @@ func (s *Store) Save(ctx context.Context, ins []Moved[domain.Instance]) error {
 func (s *Store) SaveRun(ctx context.Context, ins []Moved[domain.Instance]) error {
 	cols := append(slices.Clone(moved), "run_id", "run_no", "trace_id", "version", "params", "requested_by", "reason", "trigger_kind")
 	return s.save(ctx, ins, cols, func(r instanceRow) []any {
-		return []any{r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
+		return []any{r.ID, r.Ver, r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
 			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun,
 			r.RunID, r.RunNo, r.TraceID, r.Version, r.Params, r.RequestedBy, r.Reason, r.TriggerKind}
 	})
 }
 
+// save writes cols; values are the id, the ver and those of cols.
 func (s *Store) save(ctx context.Context, ins []Moved[domain.Instance], cols []string, values func(instanceRow) []any) error {
 	if len(ins) == 0 {
 		return nil
 	}
 	was, is := make([][]any, len(ins)), make([][]any, len(ins))
 	for i, in := range ins {
-		r := toRow(in.Is)
-		is[i] = append([]any{r.ID, r.Ver}, values(r)...)
-		was[i] = append([]any{r.ID, r.Ver}, values(toRow(in.Was))...)
+		is[i], was[i] = values(toRow(*in.Is)), values(toRow(*in.Was))
 	}
 	u := dbx.Update{Table: "instance", Keys: []string{"id", "ver"}, Cols: cols, Rows: is, Extra: "ver = ver + 1"}
 	n, err := s.db.UpdateRows(ctx, u.Changed(was))
