@@ -151,6 +151,28 @@ func TestNothingIsOvertaken(t *testing.T) {
 	})
 }
 
+// What a round has decided on has its room: what is made while that is being committed is given its own at once, and
+// waits again where the round fails.
+func TestARoundUnderWayHoldsNothingUp(t *testing.T) {
+	early(t, func(t *testing.T, w *world) {
+		job, queue := w.job(domain.JobSpec{}), w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		running := w.ready(queue)
+		w.start()
+		second := w.ready(queue)
+		w.onHold = func() { w.making(job).wants(1) }
+		w.do(w.b.round)
+		w.want(second, "running/held_overlap")
+		w.onHold = func() { w.away = errDatabase }
+		w.ready(queue, rerun)
+		if w.b.round(t.Context()) == nil {
+			t.Fatal("the round did not fail")
+		}
+		w.away = nil
+		w.making(job).wants(0)
+		w.want(running, "running/dispatched")
+	})
+}
+
 // The room that is promised is nobody else's, and comes back when nothing was committed.
 func TestPromisedRoomIsTaken(t *testing.T) {
 	early(t, func(t *testing.T, w *world) {

@@ -167,10 +167,14 @@ func (b *Broker) page(ctx context.Context, w *walk, l leg) error {
 	if err != nil {
 		return err
 	}
+	full := len(rows) == l.size
+	if !full && len(p.left) == 0 {
+		w.q.calm() // what was decided has its room
+	}
 	if err := b.carryOut(ctx, p); err != nil {
+		w.q.waits.Store(true)
 		return err
 	}
-	full := len(rows) == l.size
 	w.q.note(l.after, rows, p.left, full)
 	w.seen += len(rows)
 	w.assigned += len(p.assign)
