@@ -37,8 +37,11 @@ func (b *Broker) Early(ready []domain.Instance, specs []domain.JobSpec) (as []do
 }
 
 // overtakes reports whether what is ready already would stand behind the instance: in its
-// lane or in one above it.
+// lane or in one above it. Backfill stands behind all live work, also what is to come.
 func (b *Broker) overtakes(in domain.Instance) bool {
+	if rankOf(in) > 0 {
+		return true
+	}
 	for _, lane := range domain.Lanes {
 		if b.backlogs[lane].waits.Load() {
 			return true
