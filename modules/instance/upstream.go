@@ -35,7 +35,7 @@ func (l *Lifecycle) Met(ctx context.Context, met map[domain.ID]int) error {
 func (l *Lifecycle) ReleaseByHand(ctx context.Context, id domain.ID, actor, reason string) (domain.Instance, error) {
 	var out domain.Instance
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
-		b := l.batch(actor)
+		b := l.batch(actor, 1)
 		locked, err := b.lock(ctx, []domain.ID{id})
 		if err != nil {
 			return err
