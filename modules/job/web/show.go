@@ -70,11 +70,7 @@ func (h *Handlers) bizDateNow(s domain.JobSpec) domain.BizDate {
 	if err != nil {
 		zone = time.UTC
 	}
-	d := domain.BizDateOf(h.Jobs.Now(), zone)
-	if s.BizDate == domain.BizDateTMinus1 {
-		d = d.AddDays(-1)
-	}
-	return d
+	return s.BizDate.Of(domain.BizDateOf(h.Jobs.Now(), zone), nil)
 }
 
 func (h *Handlers) fillFires(ctx context.Context, p *jobs.JobPage, j domain.Job) error {
