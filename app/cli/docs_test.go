@@ -55,7 +55,7 @@ func TestTheJobFilesOfTheDocumentsAreTrue(t *testing.T) {
 	}
 	const body = "version: v1\njob:\n  name: a\n  exec: {type: shell, command: x}\n  KEY: 1\n"
 	for _, key := range keys {
-		inDep := key[1] == "check" || key[1] == "require"
+		inDep := key[1] == "check" || key[1] == "require" || key[1] == "first_date"
 		inExec := key[1] == "shell"
 		if inDep || inExec || key[1] == "name" {
 			continue
