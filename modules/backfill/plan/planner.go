@@ -138,6 +138,7 @@ func (p *planner) scheduled(j domain.Job, date domain.BizDate, fires []domain.Pa
 	byHand := false
 	for _, in := range there {
 		switch {
+		case strings.HasPrefix(in.FireKey, "s:") && !p.request.Past(nil).Holds(in.Expected):
 		case strings.HasPrefix(in.FireKey, "s:"):
 			byKey[in.FireKey] = in
 		case strings.HasPrefix(in.FireKey, "m:"):

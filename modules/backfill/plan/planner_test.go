@@ -240,6 +240,22 @@ func TestADateIsNotMadeTwiceByTwoDefinitions(t *testing.T) {
 	}
 }
 
+// Of a part of a date only the fires of that part are in the list, whatever else the date has.
+func TestAPartOfADate(t *testing.T) {
+	day := domain.BizDateOf(noon.AddDate(0, 0, -9), time.UTC)
+	at := func(h int) time.Time { return day.Start(time.UTC).Add(time.Duration(h) * time.Hour) }
+	job := domain.Job{ID: 1, Version: 2, Spec: domain.JobSpec{Schedule: domain.Schedule{Kind: domain.ScheduleCron}}}
+	f := Facts{Now: noon, Jobs: []domain.Job{job}, Dates: []domain.BizDate{day}, Fires: map[domain.ID][]domain.PastFire{1: {{At: at(5), BizDate: day, Present: true}, {At: at(6), BizDate: day, Present: true}}},
+		There: map[domain.ID][]domain.Instance{1: {{ID: 5, JobID: 1, BizDate: day, Expected: at(2), FireKey: domain.ScheduleFireKey(at(2)), Status: domain.Status{State: domain.Success}}}}}
+	got := Items(Request{Reach: Alone, Wanted: Missing, Since: at(4), Until: at(6)}, f)
+	if len(got) != 2 || got[0].Act != Make || !got[1].Expected.Equal(at(6)) {
+		t.Errorf("%+v", got)
+	}
+	if got = Items(Request{Reach: Alone, Wanted: Missing, Since: at(8), Until: at(9)}, Facts{Now: noon, Jobs: f.Jobs, Dates: f.Dates, There: f.There}); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWindow(t *testing.T) {
 	for text, hours := range map[string]string{"": "", "08:00-20:00": "8,9,10,11,12,13,14,15,16,17,18,19", "22:00-02:00": "0,1,22,23"} {
 		w, err := ParseWindow(text)
