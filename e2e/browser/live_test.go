@@ -128,6 +128,7 @@ func TestANewcomersDay(t *testing.T) {
 		failedLog(l, broken)
 		ticker := shortForm(l)
 		liveLog(l, ticker)
+		choiceInWords(l)
 	})
 }
 
@@ -171,6 +172,7 @@ func shortForm(l *live) string {
 		l.t.Error("a form that nobody has touched is told off")
 	}
 	l.write("#f-name", "ticker")
+	l.click(choice("cron"))
 	l.write("#f-cron", "* * * *")
 	l.write("#f-command", `for i in $(seq 1 200); do echo "tick $i of {{biz_date}}"; sleep 0.2; done`)
 	l.write("#f-timeout", "100")
@@ -186,6 +188,30 @@ func shortForm(l *live) string {
 	l.seeText("ticker")
 	l.quiet(false)
 	return l.where()
+}
+
+// choice is the form's way to be due of a kind.
+func choice(kind string) string { return ".when-kind:has(input[value=" + kind + "])" }
+
+// choiceInWords says in the form that a job fires on each working day, and finds it said so again.
+func choiceInWords(l *live) {
+	l.t.Helper()
+	l.goTo("/jobs/new")
+	l.write("#f-name", "early_report")
+	l.write("#f-command", "echo {{biz_date}}")
+	l.write("#f-timeout", "100")
+	l.click(choice("workdays"))
+	l.see(`getComputedStyle(document.querySelector(".when-part-cron")).display === "none"`)
+	l.eval(`(Object.assign(document.querySelector("#f-time"), {value: "07:30"}).dispatchEvent(new Event("input", {bubbles: true})), "")`)
+	l.see(`document.querySelectorAll("#check .fires li").length === 5 && document.querySelector("#check").innerText.includes("07:30")`)
+	l.see(`![...document.querySelectorAll("#check .fires li")].some(li => /Sat|Sun/.test(li.innerText))`)
+	l.click(".page-actions .btn-primary")
+	l.seeAt(`\/jobs\/\d+`)
+	job := l.where()
+	l.seeText("07:30")
+	l.goTo(job + "/edit")
+	l.see(`document.querySelector("input[name=when]:checked")?.value === "workdays" && document.querySelector("#f-time").value === "07:30"`)
+	l.quiet(false)
 }
 
 // liveLog runs the job, watches its log grow, kills it, and runs it again.
