@@ -2,6 +2,7 @@ package center
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -356,6 +357,13 @@ func TestAStartThatNeverComesCancels(t *testing.T) {
 	})
 }
 
+// nextMilli waits until the clock, which rows keep by the millisecond, reads another one.
+func nextMilli() {
+	for at := time.Now().UnixMilli(); time.Now().UnixMilli() <= at; {
+		runtime.Gosched()
+	}
+}
+
 // A job that is put into force, or resumed, is not started by ends of before.
 func TestUpstreamStartsNothingOfThePast(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
@@ -364,7 +372,7 @@ func TestUpstreamStartsNothingOfThePast(t *testing.T) {
 		first, _ := month()
 		a := b.on("a", first)
 		b.end(a.ID, domain.OutcomeSuccess)
-		time.Sleep(2 * time.Millisecond) // a later millisecond than that of the end
+		nextMilli() // later than the end
 		applied := b.put(noop("b", "trigger: upstream", "deps: [{name: a}]"))
 		b.sweep()
 		if n := len(b.of("b", first)); n != 0 {
@@ -375,7 +383,7 @@ func TestUpstreamStartsNothingOfThePast(t *testing.T) {
 		other := b.on("a", first.AddDays(1))
 		b.end(other.ID, domain.OutcomeSuccess)
 		b.sweep()
-		time.Sleep(2 * time.Millisecond)
+		nextMilli()
 		_, err = b.jobs.SetEnabled(b.ctx, applied[0].Job.ID, true, "")
 		b.must(err)
 		b.sweep()
@@ -410,14 +418,14 @@ func TestAnUpstreamsRerunMakesStale(t *testing.T) {
 		if got := stale(); got != "" {
 			t.Fatalf("an ordinary life is stale: %s", got)
 		}
-		time.Sleep(2 * time.Millisecond) // the rerun ends in a later millisecond than they began
+		nextMilli() // the rerun ends later than they began
 		b.rerun(a.ID)
 		b.end(a.ID, domain.OutcomeSuccess)
 		b.sweep()
 		if got := stale(); got != "b by a" {
 			t.Fatalf("stale: %q, want b by a", got)
 		}
-		time.Sleep(2 * time.Millisecond)
+		nextMilli()
 		b.rerun(bb.ID)
 		if got := stale(); got != "" {
 			t.Fatalf("stale while it runs again: %q", got)

@@ -15,7 +15,7 @@ func (b *Backfills) Pause(ctx context.Context, id domain.ID, reason string, allo
 		if f.State != plan.Running {
 			return misfit(*f)
 		}
-		f.State, f.Pause, f.PauseBy = plan.Paused, plan.ByPerson, actor(ctx)
+		f.State, f.Pause, f.PauseBy = plan.Paused, plan.ByPerson, domain.ActorOf(ctx)
 		return nil
 	})
 }
@@ -52,7 +52,7 @@ func (b *Backfills) Stop(ctx context.Context, id domain.ID, kills bool, reason s
 		}
 		n, err := b.Store.Drop(ctx, f.ID)
 		f.Counts.Waiting, f.Counts.Dropped = f.Counts.Waiting-n, f.Counts.Dropped+n
-		f.State, f.Pause, f.PauseBy, f.Kills = plan.Stopping, "", actor(ctx), kills
+		f.State, f.Pause, f.PauseBy, f.Kills = plan.Stopping, "", domain.ActorOf(ctx), kills
 		if f.Counts.Running == 0 {
 			f.State, f.FinishedAt = plan.Stopped, b.Now()
 		}

@@ -67,7 +67,7 @@ func (b *Backfills) stored(ctx context.Context, p plan.Plan) plan.Backfill {
 	r, now := p.Request, b.Now()
 	out := plan.Backfill{ID: b.IDs.Next(), ProjectID: p.Project, JobID: r.Job, JobName: p.JobName, Reach: r.Reach, Wanted: r.Wanted, Dates: p.Dates,
 		Degree: r.Degree, NewestFirst: r.NewestFirst, GoesOn: r.GoesOn, Not: r.Not, Zone: p.Zone.String(), Params: maps.Clone(r.Params), Reason: r.Reason,
-		Hash: p.Hash, Estimate: p.Estimate, State: plan.Running, CreatedBy: actor(ctx), CreatedAt: now, ChangedAt: now, Ver: 1}
+		Hash: p.Hash, Estimate: p.Estimate, State: plan.Running, CreatedBy: domain.ActorOf(ctx), CreatedAt: now, ChangedAt: now, Ver: 1}
 	for i := range p.Items {
 		it := &p.Items[i]
 		it.State = plan.ItemLeft
@@ -86,14 +86,6 @@ func (b *Backfills) stored(ctx context.Context, p plan.Plan) plan.Backfill {
 		}
 	}
 	return out
-}
-
-// actor is who acts in ctx.
-func actor(ctx context.Context) string {
-	if name := domain.PrincipalOf(ctx).Name; name != "" {
-		return name
-	}
-	return "ax"
 }
 
 // described is what was started, one line a value, for the audit trail.

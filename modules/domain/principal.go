@@ -98,6 +98,14 @@ func PrincipalOf(ctx context.Context) Principal {
 	return p
 }
 
+// ActorOf names who acts in ctx: its principal, or "ax" itself.
+func ActorOf(ctx context.Context) string {
+	if name := PrincipalOf(ctx).Name; name != "" {
+		return name
+	}
+	return "ax"
+}
+
 // WithOrigin returns a context that says where its request came from.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)

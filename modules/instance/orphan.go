@@ -66,7 +66,7 @@ func (r *Requests) Settle(ctx context.Context, picks []Pick, v Verdict, reason s
 	}
 	var out []Settled
 	err := r.Lifecycle.Store.Tx(ctx, func(ctx context.Context) error {
-		s := settling{verdict: v, reason: reason, allow: allow, b: r.Lifecycle.batch(actor(ctx), len(picks))}
+		s := settling{verdict: v, reason: reason, allow: allow, b: r.Lifecycle.batch(domain.ActorOf(ctx), len(picks))}
 		if err := s.run(ctx, once(picks)); err != nil {
 			return err
 		}

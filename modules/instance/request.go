@@ -55,7 +55,7 @@ func (r *Requests) Trigger(ctx context.Context, job domain.Job, o TriggerOptions
 		}
 	}
 	n := domain.NewInstance{ProjectID: job.ProjectID, JobID: job.ID, JobName: job.Name, Version: job.Version, Trigger: domain.TriggerManual,
-		BizDate: o.BizDate, Expected: now, Params: o.Params, RequestedBy: actor(ctx), Reason: o.Reason}
+		BizDate: o.BizDate, Expected: now, Params: o.Params, RequestedBy: domain.ActorOf(ctx), Reason: o.Reason}
 	var out domain.Instance
 	err := r.Lifecycle.Store.Tx(ctx, func(ctx context.Context) error {
 		made, err := r.Lifecycle.Create(ctx, []domain.NewInstance{n})
@@ -137,7 +137,7 @@ func (r *Requests) change(ctx context.Context, id domain.ID, action domain.Actio
 		if err := allow(in); err != nil {
 			return err
 		}
-		if out, err = do(ctx, id, actor(ctx), reason); err != nil {
+		if out, err = do(ctx, id, domain.ActorOf(ctx), reason); err != nil {
 			return err
 		}
 		return r.Audit.Changed(ctx, in.ProjectID, string(action), object(in), standing(in, ""), standing(out, reason))
@@ -151,14 +151,6 @@ func checkReason(reason string) error {
 			Coded("error.reason_long", "max", fmt.Sprint(MaxReason))
 	}
 	return nil
-}
-
-// actor is who acts in ctx.
-func actor(ctx context.Context) string {
-	if name := domain.PrincipalOf(ctx).Name; name != "" {
-		return name
-	}
-	return "ax"
 }
 
 func object(in domain.Instance) string { return "instance/" + in.ID.String() }

@@ -49,7 +49,7 @@ func (h *Handlers) request(ctx context.Context, a asked) (plan.Request, error) {
 	if err != nil {
 		return plan.Request{}, err
 	}
-	r := plan.Request{Job: j.ID, Reach: plan.Reach(a.Reach), Fires: a.Fires, Since: a.Since, Until: a.Until, Wanted: plan.Wanted(a.Wanted), Degree: a.Degree, NewestFirst: a.NewestFirst,
+	r := plan.Request{Job: j.ID, Reach: plan.Reach(a.Reach), Fires: slices.Clone(a.Fires), Since: a.Since, Until: a.Until, Wanted: plan.Wanted(a.Wanted), Degree: a.Degree, NewestFirst: a.NewestFirst,
 		GoesOn: a.GoesOn, Params: a.Params, Reason: a.Reason, Seen: httpx.Visible(ctx, domain.ActInstanceRead)}
 	if r.Not, err = plan.ParseWindow(a.NotBetween); err != nil {
 		return r, err
@@ -69,7 +69,6 @@ func (h *Handlers) request(ctx context.Context, a asked) (plan.Request, error) {
 			r.Dates = append(r.Dates, d)
 		}
 	}
-	r.Fires = slices.Clone(a.Fires)
 	return r, nil
 }
 

@@ -2,26 +2,14 @@ package web
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
 	"github.com/axsched/ax/modules/backfill/plan"
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/i18n"
 )
 
-// stamp is a moment as the API writes it: RFC 3339 in UTC with milliseconds, null for one
-// that has not come.
-type stamp time.Time
-
-// MarshalJSON writes it.
-func (s stamp) MarshalJSON() ([]byte, error) {
-	t := time.Time(s)
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
-}
+type stamp = httpx.Stamp
 
 // planDoc is what a backfill would do.
 type planDoc struct {

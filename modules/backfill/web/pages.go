@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -246,7 +247,7 @@ func (h *Handlers) changeForm(do change) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		if _, err := do(ctx, id, form.Get("reason"), controls(ctx)); err != nil {
+		if _, err := do(ctx, id, strings.TrimSpace(form.Get("reason")), controls(ctx)); err != nil {
 			return err
 		}
 		return httpx.Redirect(c, backfillURL(id))

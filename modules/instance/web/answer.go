@@ -3,24 +3,13 @@ package web
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/httpx"
 )
 
-// stamp is a moment as the API writes it: RFC 3339 in UTC with milliseconds, null
-// for one that has not come.
-type stamp time.Time
-
-// MarshalJSON writes it.
-func (s stamp) MarshalJSON() ([]byte, error) {
-	t := time.Time(s)
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
-}
+type stamp = httpx.Stamp
 
 // brief is an instance in a list. Fields that do not apply are null or "".
 type brief struct {

@@ -54,7 +54,7 @@ func (h *Handlers) offer(ctx context.Context, p *jobs.JobPage, j domain.Job) {
 	p.Pause = action(ctx, j, domain.ActJobPause, here+flag(j.Enabled, "/pause", "/resume"))
 	p.Delete = action(ctx, j, domain.ActJobDelete, here+"/delete")
 	p.Backfill = action(ctx, j, domain.ActBackfillStart, "/backfills/new?job="+queryText(j.Spec.Key().String()))
-	p.Trigger = jobs.TriggerForm{Action: triggerAction(ctx, j, here+"/trigger"), BizDate: h.bizDateNow(j.Spec).String()}
+	p.Trigger = jobs.TriggerForm{Action: triggerAction(ctx, j, here+"/trigger"), BizDate: h.today(ctx, j.Spec)}
 }
 
 func flag(on bool, yes, no string) string {
@@ -64,13 +64,14 @@ func flag(on bool, yes, no string) string {
 	return no
 }
 
-// bizDateNow is the date that a fire now would have.
-func (h *Handlers) bizDateNow(s domain.JobSpec) domain.BizDate {
-	zone, err := h.Jobs.Schedules.Zone(s.Timezone)
+// today is the date that a fire now would have; none where that can't be told, so that
+// the start itself says why.
+func (h *Handlers) today(ctx context.Context, s domain.JobSpec) string {
+	day, err := h.Jobs.BizDateNow(ctx, s)
 	if err != nil {
-		zone = time.UTC
+		return ""
 	}
-	return s.BizDate.Of(domain.BizDateOf(h.Jobs.Now(), zone), nil)
+	return day.String()
 }
 
 func (h *Handlers) fillFires(ctx context.Context, p *jobs.JobPage, j domain.Job) error {
