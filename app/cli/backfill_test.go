@@ -57,7 +57,7 @@ func TestGoldenBackfills(t *testing.T) {
 // What is started is what was shown: the hash of the preview goes with the start.
 func TestAStartNamesItsPreview(t *testing.T) {
 	a := backfillAPI(t)
-	a.ax(t, "backfill", "daily", "--dates", "2026-02-01,2026-02-03", "--dag", "--force", "--go-on", "--not-between", "08:00-20:00", "--param", "a=b=c", "--yes")
+	a.still(t, "backfill", "daily", "--dates", "2026-02-01,2026-02-03", "--dag", "--force", "--go-on", "--not-between", "08:00-20:00", "--param", "a=b=c", "--yes")
 	asked, begun := a.of("POST /api/v1/backfills/preview"), a.of("POST /api/v1/backfills")
 	const body = `{"job":"daily","reach":"downstream","dates":["2026-02-01","2026-02-03"],"wanted":"all","degree":1,"goesOn":true,"notBetween":"08:00-20:00","params":{"a":"b=c"}`
 	if len(asked) != 1 || asked[0].body != body+"}" {
@@ -67,18 +67,18 @@ func TestAStartNamesItsPreview(t *testing.T) {
 		t.Errorf("begun %+v", begun)
 	}
 	a.answers["POST /api/v1/backfills"] = []answer{{409, `{"error":{"kind":"conflict","message":"what would run has changed since the preview: it is 1 runs now","hint":"look at the new preview and confirm that"},"preview":` + previewJSON + `}`}}
-	if got := a.ax(t, "backfill", "daily", "--from", "2026-02-01", "--yes"); got.code != exitFailed || !strings.Contains(got.err, "changed since the preview") {
+	if got := a.still(t, "backfill", "daily", "--from", "2026-02-01", "--yes"); got.code != exitFailed || !strings.Contains(got.err, "changed since the preview") {
 		t.Errorf("%s", got)
 	}
 	calls := len(a.calls)
 	for _, args := range [][]string{{}, {"--from", "2026-2-1"}, {"--from", "2026-02-01", "--dates", "2026-02-01"}, {"--dates", "x"}, {"--from", "2026-02-01", "--degree", "0"},
 		{"--from", "2026-02-01", "--only", "some"}, {"--from", "2026-02-01", "--only", "failed", "--force"}, {"--from", "2026-02-01", "--dag", "--upstream"}, {"--from", "2026-02-01", "--param", "x"}} {
-		if got := a.ax(t, append([]string{"backfill", "daily"}, args...)...); got.code != exitUsage {
+		if got := a.still(t, append([]string{"backfill", "daily"}, args...)...); got.code != exitUsage {
 			t.Errorf("%v: %s", args, got)
 		}
 	}
 	for _, args := range [][]string{{"rerun", "--dag", "daily"}, {"rerun", "5", "--yes"}, {"rerun", "5", "--only-failed"}, {"backfill", "show", "x"}, {"backfill", "stop", "-1"}} {
-		if got := a.ax(t, args...); got.code != exitUsage {
+		if got := a.still(t, args...); got.code != exitUsage {
 			t.Errorf("%v: %s", args, got)
 		}
 	}

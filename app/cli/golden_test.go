@@ -77,7 +77,7 @@ func TestGolden(t *testing.T) {
 				if form != "" {
 					args = append([]string{"--json"}, args...)
 				}
-				got := a.ax(t, args...)
+				got := a.still(t, args...)
 				if form != "" && name != "help" && got.code < 2 {
 					got.json(t)
 				}
@@ -109,13 +109,13 @@ func golden(t *testing.T, name, got string) {
 func TestApplyShowsWhatIsWrongAndWhere(t *testing.T) {
 	a := newAPI(t)
 	a.on("POST /api/v1/apply", 400, refusedJSON)
-	got := a.ax(t, "apply", "-f", "testdata/bad.yaml")
+	got := a.still(t, "apply", "-f", "testdata/bad.yaml")
 	want := "bad.yaml:3:3: error: the job lacks exec\n    3 |   name: a\n      |   ^\n  hint: write exec: below job:\n" +
 		"ax: nothing was changed: the job lacks exec\n"
 	if got.code != exitFailed || got.err != want || got.out != "" {
 		t.Errorf("got\n%s\nwanted\n%s", got, want)
 	}
-	doc := a.ax(t, "apply", "-f", "testdata/bad.yaml", "--json").json(t)
+	doc := a.still(t, "apply", "-f", "testdata/bad.yaml", "--json").json(t)
 	if said, _ := doc["error"].(map[string]any); said["kind"] != "invalid" || len(row(said).rows("problems")) != 1 {
 		t.Errorf("the document lacks the problems: %v", doc)
 	}
@@ -130,11 +130,11 @@ func TestADeletedJobIsToldApart(t *testing.T) {
 "cursor":"","namesakes":[{"id":"103","deletedAt":null},{"id":"101","deletedAt":"2026-01-01T00:00:00.000Z"}]}`)
 	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[{"id":"102","job":"pay","deletedAt":"2026-02-03T02:00:00Z","planned":1,"fired":1,"balanced":true,"reasons":{"missed: x":1},"absent":[]}],"cursor":"","namesakes":[{"id":"103","deletedAt":null}]}`)
 	for _, args := range [][]string{{"instances", "--job", "pay"}, {"ledger", "--job", "pay", "--from", "2026-02-03", "--to", "2026-02-04"}} {
-		got := a.ax(t, args...)
+		got := a.still(t, args...)
 		if got.code != 0 || !strings.Contains(got.out, "pay (deleted, id 102)") || !strings.Contains(got.err, "--job 103 lists it") {
 			t.Errorf("%v: %s", args, got)
 		}
-		got = a.ax(t, append([]string{"--json"}, args...)...)
+		got = a.still(t, append([]string{"--json"}, args...)...)
 		if doc := got.json(t); len(doc["namesakes"].([]any)) == 0 || got.err != "" {
 			t.Errorf("%v as JSON: %s", args, got)
 		}

@@ -133,6 +133,17 @@ func (a *api) ax(t *testing.T, args ...string) said {
 	return ax(t, map[string]string{"AX_URL": a.url, "AX_TOKEN": token}, "", args...)
 }
 
+// still runs a command against the api in a world whose clock stands at now,
+// for answers that are compared to the letter.
+func (a *api) still(t *testing.T, args ...string) said {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := world(map[string]string{"AX_URL": a.url, "AX_TOKEN": token}, "", &out, &errs)
+	p.now = func() time.Time { return now }
+	code := run(t.Context(), args, p)
+	return said{out.String(), errs.String(), code}
+}
+
 func ax(t *testing.T, env map[string]string, stdin string, args ...string) said {
 	t.Helper()
 	var out, errs bytes.Buffer

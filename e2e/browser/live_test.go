@@ -201,6 +201,7 @@ func choiceInWords(l *live) {
 	l.write("#f-command", "echo {{biz_date}}")
 	l.write("#f-timeout", "100")
 	l.click(choice("workdays"))
+	l.see(`document.querySelector("input[name=when]:checked").value === "workdays"`)
 	l.see(`getComputedStyle(document.querySelector(".when-part-cron")).display === "none"`)
 	l.eval(`(Object.assign(document.querySelector("#f-time"), {value: "07:30"}).dispatchEvent(new Event("input", {bubbles: true})), "")`)
 	l.see(`document.querySelectorAll("#check .fires li").length === 5 && document.querySelector("#check").innerText.includes("07:30")`)

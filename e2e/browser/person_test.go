@@ -36,9 +36,25 @@ func (p *person) goTo(path string) {
 	p.do("open "+path, chromedp.Navigate(p.b.url+path))
 }
 
+// still holds when the selector's first element stands in sight, has kept its place
+// for two frames and has nothing before it, as a person waits before pressing.
+const still = `(async (e) => {
+	if (!e) return false;
+	e.scrollIntoView({block: "center", behavior: "instant"});
+	const frame = () => new Promise(requestAnimationFrame);
+	const place = () => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height].join() };
+	await frame();
+	const before = place();
+	await frame();
+	await frame();
+	const r = e.getBoundingClientRect(), top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+	return before === place() && r.width > 0 && Boolean(top && (e.contains(top) || top.contains(e)));
+})(document.querySelector(%q))`
+
 // click clicks the first element of the selector.
 func (p *person) click(selector string) {
 	p.t.Helper()
+	p.see("await " + fmt.Sprintf(still, selector))
 	p.do("click "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
@@ -55,7 +71,7 @@ func (p *person) see(expression string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(40 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(p.b.ctx, 5*time.Second)
-		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("(async () => Boolean("+expression+"))()", chromedp.EvalAwaitPromise))
 		cancel()
 		if err == nil && ok {
 			return
