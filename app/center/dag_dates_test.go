@@ -393,6 +393,53 @@ func TestUpstreamStartsNothingOfThePast(t *testing.T) {
 	})
 }
 
+// What had to be started when its process died is started by the sweeper, though the job was
+// edited, or paused and resumed, in between; what ended in the pause, or before the job depended
+// on it, is not.
+func TestAnEditLosesNoStart(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		b := newBench(t, url)
+		applied := b.put(noop("a"), noop("late"), noop("b", "trigger: upstream", "deps: [{name: a}]"))
+		down := applied[2].Job.ID
+		first, _ := month()
+		ended := func(name string, days int) {
+			t.Helper()
+			nextMilli()
+			b.end(b.on(name, first.AddDays(days)).ID, domain.OutcomeSuccess)
+			nextMilli()
+		}
+		enable := func(enabled bool) {
+			t.Helper()
+			_, err := b.jobs.SetEnabled(b.ctx, down, enabled, "")
+			b.must(err)
+		}
+		ended("late", 0)
+		ended("a", 1)
+		b.put(noop("b", "title: edited", "trigger: upstream", "deps: [{name: a}, {name: late}]"))
+		ended("a", 2)
+		enable(false)
+		ended("a", 3)
+		enable(true)
+		ended("late", 4)
+		enable(false)
+		enable(true)
+		b.put(noop("b", "trigger: upstream", "deps: [{name: a}]")) // late starts it no more
+		ended("late", 5)
+		b.sweep()
+		for days, want := range []int{0, 1, 1, 0, 0, 0} {
+			if n := len(b.of("b", first.AddDays(days))); n != want {
+				t.Errorf("date %d: %d instances, want %d", days, n, want)
+			}
+		}
+		b.put(noop("b", "cron: '0 2 * * *'"))
+		var left int
+		b.must(b.db.Scan(b.ctx, &left, "SELECT COUNT(*) FROM start_span WHERE to_at = 0"))
+		if left != 0 {
+			t.Errorf("%d edges start a job of a schedule", left)
+		}
+	})
+}
+
 // G-D17: what ran on a result that its upstream has made anew since is stale until it runs again.
 func TestAnUpstreamsRerunMakesStale(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -135,13 +134,13 @@ type walk struct {
 // last recentEnds.
 const (
 	startsAtOnce = 100
-	recentEnds   = 7 * 24 * time.Hour
+	recentEnds   = domain.StartsLookBack
 	recentDays   = 5000
 )
 
 // sweepStarts looks again whether recent ends have started what they were to start: the look
-// after their commit may have died with its process. What ended before the job was put into force as
-// it is, or while it was paused, starts nothing.
+// after their commit may have died with its process. What ended before the job depended on it, or
+// while it was paused, starts nothing.
 func (g *Graph) sweepStarts(ctx context.Context) error {
 	edges, err := g.Jobs.Starts(ctx)
 	if err != nil || len(edges) == 0 {
@@ -152,13 +151,9 @@ func (g *Graph) sweepStarts(ctx context.Context) error {
 	for _, e := range edges {
 		ups, downs = append(ups, e.Up), append(downs, e.Down)
 	}
-	found, err := g.Jobs.InForce(ctx, slices.Compact(downs))
-	if err != nil {
+	spans, err := g.Jobs.StartSpans(ctx, slices.Compact(downs))
+	if err != nil || len(spans) == 0 {
 		return err
-	}
-	since := map[domain.ID]time.Time{}
-	for _, j := range found {
-		since[j.ID] = j.UpdatedAt
 	}
 	slices.Sort(ups)
 	days, err := g.Instances.RecentDays(ctx, slices.Compact(ups), domain.IDAt(g.Now().Add(-recentEnds)), recentDays)
@@ -173,17 +168,17 @@ func (g *Graph) sweepStarts(ctx context.Context) error {
 	ofDay := map[domain.BizDate][]domain.StartEdge{}
 	for _, e := range edges {
 		for _, day := range dates[e.Up] {
-			if _, ok := since[e.Down]; ok {
+			if len(spans[e]) > 0 {
 				open = append(open, due{down: e.Down, day: day})
 				ofDay[day] = append(ofDay[day], e)
 			}
 		}
 	}
-	return g.catchUp(ctx, open, ofDay, since)
+	return g.catchUp(ctx, open, ofDay, spans)
 }
 
 // catchUp makes what is due of the open ones.
-func (g *Graph) catchUp(ctx context.Context, open []due, ofDay map[domain.BizDate][]domain.StartEdge, since map[domain.ID]time.Time) error {
+func (g *Graph) catchUp(ctx context.Context, open []due, ofDay map[domain.BizDate][]domain.StartEdge, spans map[domain.StartEdge][]domain.StartSpan) error {
 	missing := map[domain.ID]map[domain.BizDate]bool{}
 	for part := range slices.Chunk(open, batchRows) {
 		left, err := g.unmade(ctx, part)
@@ -213,7 +208,7 @@ func (g *Graph) catchUp(ctx context.Context, open []due, ofDay map[domain.BizDat
 		}
 		for _, e := range edges {
 			for _, o := range outcomes[e.Up] {
-				if starts(e, o.Status) && o.EndedAt.After(since[e.Down]) {
+				if starts(e, o.Status) && slices.ContainsFunc(spans[e], func(s domain.StartSpan) bool { return s.Holds(o.EndedAt) }) {
 					all = append(all, due{e.Down, day, o})
 				}
 			}

@@ -41,6 +41,8 @@ type Jobs interface {
 	// Starts reads the edges of the definitions in force over which an upstream starts a job,
 	// in order of Down and Up. The slice may be shared: it must not be changed.
 	Starts(ctx context.Context) ([]domain.StartEdge, error)
+	// StartSpans reads when ends started these jobs, by the edge.
+	StartSpans(ctx context.Context, downs []domain.ID) (map[domain.StartEdge][]domain.StartSpan, error)
 	// InForce reads those of the jobs that are there and enabled.
 	InForce(ctx context.Context, jobs []domain.ID) ([]domain.Job, error)
 }

@@ -173,6 +173,17 @@ type StartEdge struct {
 	Check    string
 }
 
+// StartsLookBack is for how long after an end it is looked whether it started what it was to start.
+const StartsLookBack = 7 * 24 * time.Hour
+
+// StartSpan is a time in which ends started a job over an edge; the zero To is in force still.
+type StartSpan struct{ From, To time.Time }
+
+// Holds reports whether an end at t started the job.
+func (s StartSpan) Holds(t time.Time) bool {
+	return t.After(s.From) && (s.To.IsZero() || t.Before(s.To))
+}
+
 // StaleMark says that an instance succeeded on what an upstream made before it ran again.
 type StaleMark struct {
 	Instance  ID

@@ -55,6 +55,8 @@ type Applied struct {
 	Change   Change
 	Next     []time.Time // the next fires, at most five
 	Warnings Problems
+
+	startsByUpstream bool // it does so now, or did so before
 }
 
 func edges(a Applied, byKey map[domain.JobKey]domain.ID) []store.Edge {
@@ -107,7 +109,7 @@ func (d *Definitions) graph(ctx context.Context, seen domain.ProjectSet) (Graph,
 // applyOne creates a job or gives it a new version, when its meaning changed.
 func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed, existing domain.ID) (Applied, error) {
 	now, by := d.Now(), domain.PrincipalOf(ctx).Name
-	a := Applied{Key: p.Spec.Key(), Next: p.Next, Change: Created, Warnings: p.Warnings}
+	a := Applied{Key: p.Spec.Key(), Next: p.Next, Change: Created, Warnings: p.Warnings, startsByUpstream: p.Spec.Trigger == domain.TriggerUpstream}
 	if existing == 0 {
 		a.Job = domain.Job{ID: d.IDs.Next(), ProjectID: project, Name: p.Spec.Name, Title: p.Spec.Title, Owner: p.Spec.Owner, Version: 1,
 			Enabled: p.Spec.Enabled, CreatedAt: now, UpdatedAt: now, Spec: p.Spec, Source: p.Text}
@@ -121,6 +123,7 @@ func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed,
 		return a, err
 	}
 	a.Job = old
+	a.startsByUpstream = a.startsByUpstream || old.Spec.Trigger == domain.TriggerUpstream
 	a.Job.Title, a.Job.Owner, a.Job.Spec, a.Job.Source, a.Job.UpdatedAt = p.Spec.Title, p.Spec.Owner, p.Spec, p.Text, now
 	if p.Spec.EnabledGiven {
 		a.Job.Enabled = p.Spec.Enabled
@@ -190,6 +193,11 @@ func (d *Definitions) setEnabled(ctx context.Context, j domain.Job, enabled bool
 	if err := d.Store.Update(ctx, j); err != nil {
 		return err
 	}
+	if j.Spec.Trigger == domain.TriggerUpstream {
+		if err := d.Store.KeepStarts(ctx, j.ID, enabled, j.UpdatedAt); err != nil {
+			return err
+		}
+	}
 	if err := d.Triggers.Put(ctx, j); err != nil {
 		return err
 	}
@@ -229,6 +237,9 @@ func (d *Definitions) Delete(ctx context.Context, id domain.ID) error {
 			return err
 		}
 		if err := d.Store.SetEdges(ctx, j.ID, nil); err != nil {
+			return err
+		}
+		if err := d.Store.KeepStarts(ctx, j.ID, false, j.UpdatedAt); err != nil {
 			return err
 		}
 		if err := d.Triggers.Remove(ctx, j); err != nil {

@@ -237,6 +237,12 @@ func (d *Definitions) Starts(ctx context.Context) ([]domain.StartEdge, error) {
 	return d.Store.Starts(ctx)
 }
 
+// StartSpans reads when ends of upstreams started these jobs, by the edge, for as far back as
+// domain.StartsLookBack.
+func (d *Definitions) StartSpans(ctx context.Context, downs []domain.ID) (map[domain.StartEdge][]domain.StartSpan, error) {
+	return d.Store.StartSpans(ctx, downs)
+}
+
 // InForce reads those of the jobs that are there and enabled.
 func (d *Definitions) InForce(ctx context.Context, jobs []domain.ID) ([]domain.Job, error) {
 	if len(jobs) == 0 {

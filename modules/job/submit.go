@@ -171,6 +171,11 @@ func (d *Definitions) keepEdges(ctx context.Context, applied []Applied, byKey ma
 		if err := d.Store.SetEdges(ctx, a.Job.ID, edges(a, byKey)); err != nil {
 			return err
 		}
+		if a.startsByUpstream {
+			if err := d.Store.KeepStarts(ctx, a.Job.ID, a.Job.Enabled, a.Job.UpdatedAt); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
