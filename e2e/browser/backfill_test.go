@@ -1,6 +1,8 @@
 package browser
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -74,6 +76,41 @@ func TestAPauseTellsWhatLiesInIt(t *testing.T) {
 		l.goTo("/missed")
 		l.see(`document.querySelector(".empty-state")`)
 		l.fits()
+		l.quiet(false)
+	})
+}
+
+// An operator finds a failed job, mends what it lacked, and runs again from there: what was cancelled because of it comes
+// back in the same preview, and what has succeeded is left alone.
+func TestARerunFromHereTakesWhatDependsOnIt(t *testing.T) {
+	inChromium(t, setup.Opts{}, func(t *testing.T, l *live, _ *setup.Process) {
+		data := filepath.Join(t.TempDir(), "orders.csv")
+		l.api.Apply("version: v1\njob: {name: first, exec: {type: shell, command: cat " + data + "}, timeout: 20}\n" + `---
+version: v1
+job: {name: left, deps: [{name: first}], trigger: upstream, exec: {type: noop}, timeout: 20}
+---
+version: v1
+job: {name: last, deps: [{name: left}], trigger: upstream, exec: {type: noop}, timeout: 20}
+`)
+		broken := l.run("first", "--wait", "--biz-date", "2026-02-03")
+		if err := os.WriteFile(data, []byte("an order\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l.asAdmin()
+		l.goTo("/dag?biz_date=2026-02-03&node=first")
+		l.see(`document.querySelector(".dag-panel a[href^='/backfills/new?']")`)
+		l.goTo("/instances/" + broken.ID)
+		l.fits()
+		l.click(`#instance a[href^="/backfills/new?"]`)
+		l.see(`document.querySelectorAll(".grid-table tbody tr").length === 3 && document.querySelector("form[action='/backfills'] button")?.innerText.includes("3 runs")`)
+		l.quiet(false)
+		l.click(`form[action='/backfills'] button`)
+		l.seeAt(`\/backfills\/\d+`)
+		l.see(`document.body.innerText.includes("3 of 3")`)
+		l.goTo("/instances/" + broken.ID)
+		l.see(`document.querySelector(".summary")?.dataset.st === "success"`)
+		l.click(`#instance a[href^="/backfills/new?"]`)
+		l.see(`document.querySelector("#f-wanted").value === "all" && document.querySelector("form[action='/backfills'] button")?.innerText.includes("3 runs")`)
 		l.quiet(false)
 	})
 }

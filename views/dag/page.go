@@ -56,6 +56,7 @@ type Panel struct {
 	Blocks   []ui.Ref // downstream that waits
 	Instance string   // address of the instance; empty: none
 	Log      string
+	FromHere ui.Action // the preview of a backfill: the job of this date, and all that depends on it
 }
 
 // Fact is a name and its value.

@@ -111,6 +111,8 @@ type ShowPage struct {
 	GraphURL string
 	Kill     ui.Action // posts: reason
 	Rerun    ui.Action // posts: reason. Its dialog says RerunNote
+	// FromHere leads to the preview of a backfill: the job of this date, and all that depends on it.
+	FromHere ui.Action
 	// Settle posts what became of an orphan: as, reason, attempt.
 	Settle ui.Action
 	// Release posts a reason; it lets an instance go on without what it waits for.

@@ -187,7 +187,7 @@ func failedInstance(s layout.Shell) instances.ShowPage {
 	p.Started, p.Finished, p.Delay, p.HasDelay, p.Elapsed, p.Usual = start, start.Add(26*time.Minute), 402*time.Millisecond, true, 26*time.Minute, 9*time.Minute
 	p.Target = ui.Ref{ID: "worker-03", URL: "/workers"}
 	p.Timeout, p.TimeoutDefault = time.Minute, true
-	p.Rerun = ui.Action{URL: "/instances/1/rerun"}
+	p.Rerun, p.FromHere = ui.Action{URL: "/instances/1/rerun"}, ui.Action{URL: "/backfills/new"}
 	p.RerunNote = word(s.Lang, "At its success the 5 cancelled jobs downstream are brought back. Nothing that succeeded runs again.", "成功后会恢复被取消的 5 个下游任务；已成功的不会重复执行。")
 	p.Stale = word(s.Lang, "sync_pay_daily ran again after it.", "上游 sync_pay_daily 在此之后又重新执行过。")
 	failed := ui.Status{State: "failed", Label: "error"}

@@ -21,7 +21,7 @@ func graphStories() []Story {
 			p.Selected = &dag.Panel{
 				Job: sampleJobs()[5].ref(s.Lang), Status: statusOf('f'), Why: word(s.Lang, "All 3 attempts ended with an error.", "3 次执行全部出错。"),
 				Facts: []dag.Fact{{Name: word(s.Lang, "Attempts", "执行次数"), Value: "3 / 3"}, {Name: word(s.Lang, "Target", "执行目标"), Value: "worker-03"}},
-				Error: "exit 2 · FileNotFoundError: channel_b/20261126.csv", Instance: "/instances/1", Log: "/instances/1?tab=log",
+				Error: "exit 2 · FileNotFoundError: channel_b/20261126.csv", Instance: "/instances/1", Log: "/instances/1?tab=log", FromHere: ui.Action{URL: "/backfills/new"},
 				Blocks: []ui.Ref{{ID: "pay_fee_calc", URL: "#"}, {ID: "fin_settlement", URL: "#"}},
 			}
 			return dag.Graph(p)

@@ -125,6 +125,7 @@ func (h *Handlers) panel(ctx context.Context, name string, date domain.BizDate, 
 	}
 	if n.Day.Instance != 0 {
 		panel.Instance = instanceURL(n.Day.Instance)
+		panel.FromHere = httpx.FromHere(ctx, n.Job, date, n.Day.Status.State)
 	}
 	for _, down := range n.WaitingFor {
 		panel.Blocks = append(panel.Blocks, ui.Ref{ID: down.Key.String(), Title: down.Title, URL: jobURL(down.ID)})

@@ -383,7 +383,7 @@ func TestTheGraphHasTheStatesOfOneDate(t *testing.T) {
 		if other := b.Get("/dag?biz_date=2026-02-02"); strings.Contains(other.Body, `class="node" data-st="failed"`) || other.Status != 200 {
 			t.Error("another date has today's states")
 		}
-		if panel := b.Get("/dag?node=alpha"); !strings.Contains(panel.Body, "/instances/"+in.ID.String()) || !strings.Contains(panel.Body, "/jobs/2") {
+		if panel := b.Get("/dag?node=alpha"); !strings.Contains(panel.Body, "/instances/"+in.ID.String()) || !strings.Contains(panel.Body, "/jobs/2") || !strings.Contains(panel.Body, "/backfills/new?") {
 			t.Error("the panel does not lead on")
 		}
 		if bad := b.Get("/dag?biz_date=nonsense"); bad.Status != 422 || !strings.Contains(bad.Body, "nonsense") {

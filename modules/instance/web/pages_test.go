@@ -94,7 +94,7 @@ func TestInstancePage(t *testing.T) {
 		}
 		has(t, "a stopping one", b.get(page), "was told at")
 		w.end(a, domain.OutcomeKilled, 137, 600)
-		has(t, "a killed one", b.get(page), "killed by person2", "wrong date", page+"/rerun")
+		has(t, "a killed one", b.get(page), "killed by person2", "wrong date", page+"/rerun", "/backfills/new?", "dates="+in.BizDate.String(), "reach=downstream", "wanted=missing")
 		for range 2 { // a form sent twice
 			if f := b.submit(page, page+"/rerun", "reason", "right date", "idempotency_key", "k1"); f.status != http.StatusSeeOther {
 				t.Errorf("rerun: %d %s", f.status, f.body)

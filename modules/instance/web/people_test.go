@@ -13,7 +13,7 @@ import (
 // Who may what: 1 is admin of all, 2 operates project 7, 3 looks at it, 4 operates project 8.
 func (w *world) may(account, project domain.ID, action domain.Action) bool {
 	looking := []domain.Action{domain.ActProjectRead, domain.ActInstanceRead, domain.ActLogRead}
-	operating := append([]domain.Action{domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActOrphanSettle}, looking...)
+	operating := append([]domain.Action{domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActOrphanSettle, domain.ActBackfillStart}, looking...)
 	switch account {
 	case 1:
 		return true

@@ -48,6 +48,7 @@ func (h *Handlers) showPage(c echo.Context) error {
 		p.Tab = "log"
 	}
 	p.Kill, p.Rerun, p.RerunNote = actions(ctx, in)
+	p.FromHere = httpx.FromHere(ctx, names[in.JobID], in.BizDate, in.State)
 	p.Settle, p.Verdicts = settleOf(ctx, in)
 	p.Release, p.Stale = releaseOf(ctx, in), staleText(ctx, w.stale)
 	p.LostAttempt = in.AttemptID.String()
