@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/axsched/ax/e2e/setup/port"
 )
 
 const (
@@ -230,12 +231,11 @@ func (s *Site) process(t T, mode string, o Opts) *Process {
 
 func freeAddr(t T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := port.Free()
 	if err != nil {
-		t.Fatalf("no free port: %v", err)
+		t.Fatalf("%v", err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return addr
 }
 
 // environment is the site's own: nothing of the caller's AX_… gets through.

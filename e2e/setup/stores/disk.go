@@ -37,7 +37,7 @@ func MariaDBOnDisk(parent string, size int64, options ...string) (*Server, *Disk
 		return nil, nil, fmt.Errorf("mariadbd is not installed; e2e/setup/install.sh brings it")
 	}
 	path := ""
-	s, addr, err := launch(parent, "mariadb", func(dir string, port int) ([]string, error) {
+	s, addr, err := launch(parent, "mariadb", func(dir, port string) ([]string, error) {
 		argv, err := prepareMariaDB(server, dir, port)
 		if err != nil {
 			return nil, err

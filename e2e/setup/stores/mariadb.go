@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
@@ -36,7 +35,7 @@ func MariaDBWith(parent string, options ...string) (*Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("mariadbd is not installed; e2e/setup/install.sh brings it")
 	}
-	s, addr, err := launch(parent, "mariadb", func(dir string, port int) ([]string, error) {
+	s, addr, err := launch(parent, "mariadb", func(dir, port string) ([]string, error) {
 		argv, err := prepareMariaDB(server, dir, port)
 		return append(argv, options...), err
 	}, greeted)
@@ -48,7 +47,7 @@ func MariaDBWith(parent string, options ...string) (*Server, error) {
 }
 
 // prepareMariaDB fills the data folder and returns the server's command line.
-func prepareMariaDB(server, dir string, port int) ([]string, error) {
+func prepareMariaDB(server, dir, port string) ([]string, error) {
 	install, ok := find("mariadb-install-db")
 	if !ok {
 		return nil, fmt.Errorf("mariadb-install-db is not installed; e2e/setup/install.sh brings it")
@@ -70,7 +69,7 @@ func prepareMariaDB(server, dir string, port int) ([]string, error) {
 	return append(argv,
 		"--datadir="+data, "--tmpdir="+dir, "--init-file="+accounts,
 		"--socket="+filepath.Join(dir, "s"), "--pid-file="+filepath.Join(dir, "pid"),
-		"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--skip-name-resolve",
+		"--bind-address=127.0.0.1", "--port="+port, "--skip-name-resolve",
 		"--skip-log-bin", "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=128M",
 		"--max-connections=1000", "--performance-schema=OFF"), nil
 }

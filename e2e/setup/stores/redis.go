@@ -29,9 +29,9 @@ func RedisWith(parent string, options ...string) (*Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("redis-server is not installed; e2e/setup/install.sh brings it")
 	}
-	s, addr, err := launch(parent, "redis", func(dir string, port int) ([]string, error) {
+	s, addr, err := launch(parent, "redis", func(dir, port string) ([]string, error) {
 		return append([]string{server,
-			"--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", dir,
+			"--bind", "127.0.0.1", "--port", port, "--dir", dir,
 			"--save", "", "--appendonly", "no", "--databases", fmt.Sprint(RedisDatabases)}, options...), nil
 	}, pong)
 	if err != nil {
@@ -61,8 +61,8 @@ func Sentinel(parent, master string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, addr, err := launch(parent, "sentinel", func(dir string, own int) ([]string, error) {
-		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\n"+
+	s, addr, err := launch(parent, "sentinel", func(dir, own string) ([]string, error) {
+		text := fmt.Sprintf("bind 127.0.0.1\nport %s\ndir %s\nsentinel monitor main %s %s 1\nsentinel down-after-milliseconds main 500\n"+
 			"sentinel failover-timeout main 3000\nsentinel parallel-syncs main 1\n", own, dir, host, port)
 		file := filepath.Join(dir, "sentinel.conf")
 		return []string{server, file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)

@@ -2,7 +2,7 @@
 //
 // It owns one server process each: a free loopback port, a data folder of its own and the certainty that
 // nothing is left behind. It refuses to touch a server that was there before. The test runner, kit/dbtest,
-// kit/redistest and the end-to-end scenarios drive it. It imports the standard library only.
+// kit/redistest and the end-to-end scenarios drive it. But for setup/port it imports the standard library only.
 //
 // A server never outlives the process that asked for it: a small shell, the keeper, waits on a pipe that this
 // process holds, and when the pipe closes (Stop, exit, kill -9) it ends the server and removes the folder.
@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/axsched/ax/e2e/setup/port"
 )
 
 // startLimit is how long a server may take until it answers; a loaded two-core machine needs about a second.
@@ -98,18 +99,18 @@ func keep(dir string, argv []string) (*Server, error) {
 
 // launch makes a folder, lets plan prepare it and name the command, and waits until ready says that the
 // server answers on the port; another port is tried when it does not come up.
-func launch(parent, name string, plan func(dir string, port int) ([]string, error), ready func(addr string) error) (*Server, string, error) {
+func launch(parent, name string, plan func(dir, port string) ([]string, error), ready func(addr string) error) (*Server, string, error) {
 	var last error
 	for range startTries {
 		dir, err := os.MkdirTemp(parent, "ax-"+name+"-")
 		if err != nil {
 			return nil, "", err
 		}
-		port, err := freePort()
+		addr, err := port.Free()
 		if err != nil {
 			return nil, "", err
 		}
-		argv, err := plan(dir, port)
+		argv, err := plan(dir, addr[strings.LastIndex(addr, ":")+1:])
 		if err != nil {
 			_ = os.RemoveAll(dir)
 			return nil, "", err
@@ -119,7 +120,7 @@ func launch(parent, name string, plan func(dir string, port int) ([]string, erro
 			_ = os.RemoveAll(dir)
 			return nil, "", err
 		}
-		s.addr, s.ready = net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), ready
+		s.addr, s.ready = addr, ready
 		if last = s.await(); last == nil {
 			return s, s.addr, nil
 		}
@@ -167,15 +168,6 @@ func (s *Server) readPID() error {
 	}
 	s.pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
 	return err
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // logTail returns the last lines of the server's own log.

@@ -134,7 +134,7 @@ func hold(parent string) error {
 }
 
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
-	_, _, err := launch(t.TempDir(), "broken", func(string, int) ([]string, error) {
+	_, _, err := launch(t.TempDir(), "broken", func(string, string) ([]string, error) {
 		return []string{"/bin/sh", "-c", "echo no such luck; exit 1"}, nil
 	}, func(string) error { return os.ErrDeadlineExceeded })
 	if err == nil || !strings.Contains(err.Error(), "no such luck") || !strings.Contains(err.Error(), "has ended") {

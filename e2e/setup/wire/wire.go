@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/axsched/ax/e2e/setup/port"
 )
 
 // T is what a wire needs of a test.
@@ -53,7 +55,7 @@ func Through(t T, store string) (*Wire, string) {
 	}
 	w := &Wire{to: u.Host, flowing: make(chan struct{}), held: make(chan struct{}), conns: map[*relay]bool{}}
 	close(w.flowing)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := port.Listen()
 	if err != nil {
 		t.Fatalf("wire: %v", err)
 	}
@@ -116,7 +118,7 @@ func (w *Wire) Heal() {
 	for cut {
 		ln, err := net.Listen("tcp", w.addr)
 		if err != nil {
-			time.Sleep(5 * time.Millisecond) // a process that dials has the port for a moment
+			time.Sleep(5 * time.Millisecond) // a test that looks for a port has it for a moment
 			continue
 		}
 		w.mu.Lock()
