@@ -13,6 +13,7 @@ import (
 	"github.com/axsched/ax/worker/transport"
 )
 
+// The connection is gone as tasks end: their outcomes are told from the journal. (J-C16)
 func TestOutcomesArriveAfterRedisWasGoneAndCameBackEmpty(t *testing.T) {
 	t.Run("redis", func(t *testing.T) {
 		server := redisServer(t)
@@ -81,6 +82,7 @@ func TestAWorkerKilledInMidRunLeavesNothingAndItsNextBootReportsIt(t *testing.T)
 	})
 }
 
+// An outcome is told until it is confirmed, by the next life too. (J-C16)
 func TestUnconfirmedOutcomesOutliveTheWorker(t *testing.T) {
 	each(t, func(t *testing.T, l *transport.Link) {
 		c := newCenter(t, l)

@@ -286,7 +286,7 @@ func TestHeldOneIsReleasedByHand(t *testing.T) {
 }
 
 // A chain of jobs that only their upstreams start: each is made once for a date, by whoever sees
-// an end first, and by the sweeper when nobody did.
+// an end first, and by the sweeper when nobody did. (G-D6)
 func TestUpstreamStarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		b := newBench(t, url)
@@ -512,7 +512,7 @@ func TestARerunOfAnyFireOfASetOpensItAgain(t *testing.T) {
 	})
 }
 
-// A change of the definition leaves what waits as it is, and says how many.
+// A change of the definition leaves what waits as it is, and says how many. (G-D9)
 func TestAChangeLeavesWhatWaitsAsItIs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		b := newBench(t, url)

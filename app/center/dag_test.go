@@ -149,6 +149,7 @@ func TestJoinIsReleasedOnceAfterTheLast(t *testing.T) {
 	})
 }
 
+// What a failure cancels comes back with the success of its rerun, and only that. (G-D4, G-D14)
 func TestFailureCancelsStepByStepAndRerunBringsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		b := newBench(t, url)
@@ -228,6 +229,7 @@ func TestARerunOpensAgainWhatItHadMet(t *testing.T) {
 	})
 }
 
+// Who was cancelled is not brought back by those it waited for. (G-D16)
 func TestACancelledOneStaysCancelledWhenItsUpstreamEnds(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		b := newBench(t, url)

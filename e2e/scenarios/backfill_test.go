@@ -104,7 +104,7 @@ func TestABackfillOutlivesItsCenters(t *testing.T) {
 	})
 }
 
-// J-H7 and J-E7: seven dates in series while the job's own fire falls due. The job lets one instance run at a time: the
+// J-E7: seven dates in series while the job's own fire falls due. The job lets one instance run at a time: the
 // live fire has the next turn, the dates after it, and all eight end.
 func TestALiveFireGoesBeforeTheDatesOfThePast(t *testing.T) {
 	t.Parallel()

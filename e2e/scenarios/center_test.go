@@ -69,6 +69,7 @@ func TestKilledCenterLosesNoOutcomeAndNothingRunsTwice(t *testing.T) {
 	})
 }
 
+// The whole of a small set-up is killed: what ran runs again, what had ended does not. (J-C13)
 func TestKilledMachineRunsItsTasksAgain(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

@@ -50,7 +50,7 @@ func readiness(t *testing.T, p *setup.Process) (int, string) {
 }
 
 // The clock of one of two centers, the one with the active broker, is set by seconds and by hours, either way. It takes
-// nothing and says so; the other takes all, on time; no wait ends early by it, and nothing comes twice or in a herd.
+// nothing and says so; the other takes all, on time; no wait ends early by it, and nothing comes twice or in a herd. (J-A22, G-A17)
 func TestTheClockOfOneCenterIsSet(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {
@@ -124,7 +124,7 @@ func ticksOnTime(t *testing.T, d *setup.Diary, from time.Time) {
 }
 
 // Workers six seconds off get nothing, one four seconds off does. Where all are off the work waits, and why says whose
-// clock to set; once it is set the work runs.
+// clock to set; once it is set the work runs. (J-C21)
 func TestWorkersWithWrongClocks(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {

@@ -118,7 +118,7 @@ func roleRows() []crashRow {
 }
 
 // A process dies, or is frozen, at each moment at which it could hurt, while two centers and two workers are at work.
-// Nothing is lost, nothing runs twice, nothing stays undecided. -ax.long walks each point at its third passing too.
+// Nothing is lost, nothing runs twice, nothing stays undecided. -ax.long walks each point at its third passing too. (J-C8, J-C12)
 func TestEveryCrashPoint(t *testing.T) {
 	t.Parallel()
 	rows := crashRows()

@@ -120,11 +120,50 @@ func TestFailedUpstreamCancelsDownstreamAndItsRerunBringsItBack(t *testing.T) {
 	})
 }
 
+// A thousand pairs, one behind the other, are due in the same second, half of them in lane high and half in lane low. All
+// of them run, each once and the second after the first. (J-B4)
+func TestAThousandPairsOfOneMomentAllRun(t *testing.T) {
+	t.Parallel()
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		const pairs = 1000
+		center := s.Center(t, setup.Opts{})
+		c := s.Client(t, center)
+		s.Worker(t, setup.Opts{})
+		db := tables(t, s.DatabaseURL(center))
+		all := func(at time.Time) string {
+			var docs []string
+			for i := range pairs {
+				lane := "priority: " + []string{"high", "low"}[i%2]
+				due := "at: " + at.UTC().Format(time.RFC3339)
+				docs = append(docs, noopJob(fmt.Sprintf("first%04d", i), due, lane),
+					noopJob(fmt.Sprintf("second%04d", i), due, lane, fmt.Sprintf("deps: [{name: first%04d}]", i)))
+			}
+			return files(docs...)
+		}
+		began := time.Now()
+		c.Apply(all(began.AddDate(0, 6, 0)))
+		lead := 5*time.Second + 2*time.Since(began) // what applying takes is the machine's business
+		at := time.Now().Add(lead).Truncate(time.Second)
+		c.Apply(all(at))
+		ended := "SELECT COUNT(*) FROM instance WHERE state = 'success' AND attempts = 1 AND finished_at > 0 AND job_name LIKE "
+		setup.Until(t, lead+2*awaited, "all have ended", func() bool { return db.number(ended+"'second%'") == pairs }, func() string {
+			return fmt.Sprintf("%d of the first, %d of the second\n%s", db.number(ended+"'first%'"), db.number(ended+"'second%'"), center.Tail(10))
+		})
+		t.Logf("%d pairs ended %s after their moment", pairs, time.Since(at).Round(10*time.Millisecond))
+		if n := db.number("SELECT COUNT(*) FROM instance"); n != 2*pairs {
+			t.Errorf("%d instances, want %d", n, 2*pairs)
+		}
+		if n := db.number("SELECT COUNT(*) FROM dep d JOIN instance b ON b.id = d.instance_id JOIN instance a ON a.job_id = d.upstream_job_id WHERE b.ready_at < a.finished_at"); n != 0 {
+			t.Errorf("%d were ready before what they wait for had ended", n)
+		}
+	})
+}
+
 // What everybody else is owed while a wide graph is released.
 const slowestFire = 2 * time.Second
 
 // One job, 1,200 that its end starts, and one that waits for all of them. The join comes about once, after the
-// last; meanwhile a job that fires each half second is late by less than 2 s. (J-D6)
+// last; meanwhile a job that fires each half second is late by less than 2 s. (J-D6, J-B13)
 func TestWideJoinIsReleasedOnceAndStarvesNobody(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {

@@ -326,7 +326,7 @@ func TestCommitsWhoseAnswerIsLostLoseNothing(t *testing.T) {
 }
 
 // One taking hangs with all that it has locked. Its owner gives the connection up, the server does not hear of that, and
-// ends the transaction that nobody goes on with.
+// ends the transaction that nobody goes on with. (G-B10)
 func TestAHangingTakingHoldsOthersUpForAWhileOnly(t *testing.T) {
 	t.Parallel()
 	onOwnDB(t, func(t *testing.T, b *brokenDB) {
@@ -354,7 +354,7 @@ func TestAHangingTakingHoldsOthersUpForAWhileOnly(t *testing.T) {
 }
 
 // Somebody who is none of us holds the rows of all triggers for over a minute. Nothing of it is lost without a trace, and
-// it is told while it lasts.
+// it is told while it lasts. (J-B2)
 func TestTriggersLockedForAMinuteAreLateByPolicyAndNoneIsLost(t *testing.T) {
 	t.Parallel()
 	onOwnDB(t, func(t *testing.T, b *brokenDB) {

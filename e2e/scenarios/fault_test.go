@@ -14,7 +14,7 @@ func brief() load {
 	return load{jobs: 20, cron: "*/2 * * * * *", period: 2 * time.Second, lasts: 16 * time.Second}
 }
 
-// A center that is frozen longer than its lease holds its locks and wakes up convinced that it is still the broker.
+// A center that is frozen longer than its lease holds its locks and wakes up convinced that it is still the broker. (G-B11)
 func TestFrozenCenterHoldsNobodyUpAndDoesNothingTwice(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {

@@ -171,7 +171,7 @@ func TestFiresThatNobodyTakesAreTold(t *testing.T) {
 	})
 }
 
-// What is wrong with Redis is told while it is wrong, without Redis' help, with what it said; and so is its end.
+// What is wrong with Redis is told while it is wrong, without Redis' help, with what it said; and so is its end. (J-C14)
 func TestRedisInTroubleIsTold(t *testing.T) {
 	t.Parallel()
 	privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {

@@ -85,7 +85,7 @@ func TestAWorkerIsFrozenBeyondItsLossAndThaws(t *testing.T) {
 	})
 }
 
-// A worker that is asked to stop finishes what it can and hands the rest back, and no job without retries fails for it.
+// A worker that is asked to stop finishes what it can and hands the rest back, and no job without retries fails for it. (J-C15)
 func TestAStoppingWorkerFinishesOrHandsBack(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {
@@ -126,8 +126,52 @@ func TestAStoppingWorkerFinishesOrHandsBack(t *testing.T) {
 	})
 }
 
+// Two workers are replaced one after the other under fifty tasks, half of which outlast their grace. Each task has one
+// success, and none spends a retry or fails for it. (J-C15)
+func TestARollingUpdateOfWorkersCostsNoTask(t *testing.T) {
+	t.Parallel()
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		c, d := s.Client(t, s.Center(t, setup.Opts{})), s.Diary(t)
+		env := []string{"AX_WORKER_LANES_DEFAULT=50", "AX_TIMEOUTS_SHUTDOWN=8s"}
+		workers := []*setup.Process{s.Worker(t, setup.Opts{Name: "first", Env: env}), s.Worker(t, setup.Opts{Name: "second", Env: env})}
+		gate := c.Path("go")
+		c.Apply(files(shellJob("short", d.Command("short", "sleep 3"), "timeout: 300", "overlap: allow"), gated(d, "long", gate)))
+		const each = 25
+		for range each {
+			c.Trigger("short")
+			c.Trigger("long")
+		}
+		setup.Until(t, awaited, "all have begun", func() bool { return len(d.Of("start", "")) >= 2*each }, func() string { return c.Must("workers") })
+		for _, w := range workers {
+			w.Stop()
+			w.Restart()
+			setup.Until(t, awaited, "both take work", func() bool { return strings.Count(c.Must("workers"), "available") == 2 }, func() string { return c.Must("workers") })
+		}
+		if err := touch(gate); err != nil {
+			t.Fatal(err)
+		}
+		allEnded(t, c, "short")
+		allEnded(t, c, "long")
+		ends := map[string]int{}
+		for _, e := range d.Of("end", "") {
+			ends[e.Trace]++
+		}
+		for trace, n := range ends {
+			if n != 1 {
+				t.Errorf("%s ended %d times", trace, n)
+			}
+		}
+		if len(ends) != 2*each {
+			t.Errorf("%d of %d ended", len(ends), 2*each)
+		}
+		if n := tables(t, s.Database).number("SELECT COUNT(*) FROM instance WHERE retries_used > 0 OR lost_count > 0"); n != 0 {
+			t.Errorf("%d instances paid for it", n)
+		}
+	})
+}
+
 // A worker that dies and is back at once closes what its last life held without waiting for its loss, also where its
-// folder has moved to another place meanwhile.
+// folder has moved to another place meanwhile. (J-C2, J-C13)
 func TestAWorkerIsBackUnderItsNameAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, moved := range map[string]bool{"same place": false, "its volume elsewhere": true} {

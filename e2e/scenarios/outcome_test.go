@@ -60,6 +60,7 @@ waits_for_ever()
 	})
 }
 
+// A kill leaves no process, and whoever waits for the place goes on at once. (J-C18, G-C5, G-C9)
 func TestKillEndsEverythingTheTaskStarted(t *testing.T) {
 	t.Parallel()
 	setup.Each(t, func(t *testing.T, s *setup.Site) {
@@ -81,6 +82,57 @@ func TestKillEndsEverythingTheTaskStarted(t *testing.T) {
 		mustVanish(t, m, time.Second)
 		if done.Attempts[0].Outcome != "killed" {
 			t.Errorf("outcome: %v", done)
+		}
+	})
+}
+
+// Who waits behind one that is killed goes on at once. (G-C9)
+func TestAKilledOneGivesItsPlaceAtOnce(t *testing.T) {
+	t.Parallel()
+	setup.Each(t, func(t *testing.T, s *setup.Site) {
+		c := s.Up(t, setup.Opts{})
+		c.Apply(shellJob("line", "test {{biz_date}} = 2026-05-02 || sleep 8888", "timeout: 600"))
+		first := c.Trigger("line", "--biz-date", "2026-05-01")
+		c.Await(first.ID, "running/executing")
+		second := c.Trigger("line", "--biz-date", "2026-05-02")
+		c.Await(second.ID, "running/held_overlap")
+		c.Must("kill", first.ID)
+		killed := c.Await(first.ID, "cancelled/killed")
+		done := c.Await(second.ID, "success")
+		if gap := instant(t, done.Attempts[0].StartedAt).Sub(instant(t, killed.Attempts[0].FinishedAt)); gap < 0 || gap > 3*time.Second {
+			t.Errorf("the next one began %s after the end of the killed one", gap)
+		}
+	})
+}
+
+// A task that ignores the signal of its time-out is tried again only once nothing of it is alive. The time-out is that of
+// one attempt, and the same by the clock and by hand. (G-E5, G-E6, G-E7)
+func TestARetryWaitsForTheEndOfWhatTimedOut(t *testing.T) {
+	t.Parallel()
+	setup.Each(t, func(t *testing.T, s *setup.Site) {
+		c := s.Up(t, setup.Opts{})
+		d := s.Diary(t)
+		const timeout, grace = 2 * time.Second, 3 * time.Second
+		stubborn := func(name string, more ...string) string {
+			more = append(more, "timeout: 2", "retry: {times: 1, interval: 1}")
+			return shellJob(name, "trap '' TERM ABRT\n"+d.Command(name, "while :; do sleep 0.1; done"), more...)
+		}
+		c.Apply(files(stubborn("by_hand"), stubborn("by_clock", "at: "+time.Now().Add(4*time.Second).UTC().Format(time.RFC3339))))
+		began := c.Trigger("by_hand")
+		for _, in := range []setup.Instance{began, c.AwaitOf("by_clock", "running/executing")} {
+			setup.Until(t, awaited, in.Job+" is tried again", func() bool { return len(d.Of("start", in.TraceID)) == 2 }, func() string { return c.Instance(in.ID).String() })
+			if starts := d.Of("start", in.TraceID); runs(starts[0]) {
+				t.Errorf("%s: process %d of the first attempt is alive as the second begins", in.Job, starts[0].PID)
+			}
+			done := c.Await(in.ID, "failed/timeout")
+			if len(done.Attempts) != 2 {
+				t.Fatalf("%s: two attempts expected: %v", in.Job, done)
+			}
+			for i, a := range done.Attempts {
+				if took := instant(t, a.FinishedAt).Sub(instant(t, a.StartedAt)); a.Outcome != "timeout" || took < timeout || took > timeout+grace+2*time.Second {
+					t.Errorf("%s: attempt %d ended as %s after %s", in.Job, i+1, a.Outcome, took)
+				}
+			}
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Rubbish stands in every queue, stream, hash and channel of AX, first as entries, then in the place of whole keys. It
-// is removed and counted, work goes on, and the loss of a worker is made good as ever.
+// is removed and counted, work goes on, and the loss of a worker is made good as ever. (G-I3)
 func TestPoisonInEveryQueueAndStream(t *testing.T) {
 	t.Parallel()
 	privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {

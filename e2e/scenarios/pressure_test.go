@@ -29,7 +29,7 @@ const (
 )
 
 // Five thousand wait for a target when the only worker comes. All end, each once, and meanwhile the worker is heard of,
-// the broker keeps its office and pages answer.
+// the broker keeps its office and pages answer. (J-B3)
 func TestManyReadyAtOnceStarveNobody(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {

@@ -167,7 +167,7 @@ func TestARedisThatTakesNoWritesLosesNobody(t *testing.T) {
 }
 
 // Redis is gone for twice lost_after and comes back empty: the tick goes on, nobody is lost, what ended meanwhile is
-// known soon after, and what fell due meanwhile runs once.
+// known soon after, and what fell due meanwhile runs once. (J-C14)
 func TestARedisThatIsDownCostsLatenessOnly(t *testing.T) {
 	t.Parallel()
 	privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {
@@ -244,7 +244,7 @@ func allEnded(t *testing.T, c *setup.Client, job string) {
 	}, func() string { return fmt.Sprint(len(open), " have not, the first: ", open[0]) })
 }
 
-// Redis loses everything while twenty run and two hundred wait, on the way to a worker, at it and in the broker.
+// Redis loses everything while twenty run and two hundred wait, on the way to a worker, at it and in the broker. (G-I1)
 func TestFlushedWithManyQueuedAndRunning(t *testing.T) {
 	t.Parallel()
 	privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {
@@ -277,7 +277,7 @@ func TestFlushedWithManyQueuedAndRunning(t *testing.T) {
 	})
 }
 
-// Redis stands still for longer than lost_after while a task runs: it runs once.
+// Redis stands still for longer than lost_after while a task runs: it runs once. (G-I2)
 func TestAStalledRedisDoesNotRunATaskTwice(t *testing.T) {
 	t.Parallel()
 	stall, work := 12*time.Second, "sleep 20"

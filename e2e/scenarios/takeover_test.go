@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/e2e/setup"
+	"github.com/axsched/ax/e2e/setup/stores"
 	"github.com/axsched/ax/e2e/setup/wire"
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/redistest"
@@ -72,7 +73,7 @@ func TestAnotherBrokerTakesOverInTime(t *testing.T) {
 }
 
 // A center freezes within a transaction, with locks on rows that the others need: a taking, an assigning. Its peers end
-// its connections after 3 s, go on, and it does nothing twice when it is back.
+// its connections after 3 s, go on, and it does nothing twice when it is back. (G-B11)
 func TestACenterFrozenWithinATransactionHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{"taking": "UPDATE `trigger`", "assigning": "INSERT INTO `attempt`"} {
@@ -117,7 +118,7 @@ func TestACenterFrozenWithinATransactionHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// Three centers are replaced one after the other under load, as an update does it.
+// Three centers are replaced one after the other under load, as an update does it. (J-C12)
 func TestARollingRestartOfThreeCostsNothing(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {
@@ -137,7 +138,37 @@ func TestARollingRestartOfThreeCostsNothing(t *testing.T) {
 	})
 }
 
-// The successor dies while it takes over. The third goes on from wherever it was.
+// Somebody empties the tables that say which process is alive and which is the active broker, and all of Redis with them,
+// under three schedulers. No fire is lost and none comes twice, and nobody has to mend anything. (J-B5)
+func TestEmptiedTablesOfTheActiveOnesCostNothing(t *testing.T) {
+	t.Parallel()
+	privately(t, func(t *testing.T, s *setup.Site, redis *stores.Server) {
+		var centers []*setup.Process
+		for i := range 3 {
+			centers = append(centers, s.Center(t, setup.Opts{Name: fmt.Sprintf("center-%c", 'a'+i)}))
+		}
+		s.Worker(t, setup.Opts{})
+		o := office{tables(t, s.Database)}
+		prove(t, s, s.Client(t, centers[2]), steady(20*time.Second), func() {
+			before := o.epoch()
+			for _, statement := range []string{"DELETE FROM epoch", "DELETE FROM lease"} {
+				if _, err := o.db.Exec(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tell(t, redis, "FLUSHALL")
+			o.changes(t, before, time.Now())
+		})
+		for _, p := range centers {
+			p.Ready()
+		}
+		if n := o.number("SELECT COUNT(*) FROM lease WHERE holder <> ''"); n != 3 {
+			t.Errorf("%d processes hold a lease, want 3", n)
+		}
+	})
+}
+
+// The successor dies while it takes over. The third goes on from wherever it was. (J-C12)
 func TestASuccessorThatDiesInItsTakeOverIsSucceeded(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {

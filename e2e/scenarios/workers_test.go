@@ -8,6 +8,7 @@ import (
 	"github.com/axsched/ax/e2e/setup"
 )
 
+// Work goes to who has the tags; where nobody has them it waits and says which. (J-B10)
 func TestTagsChooseTheWorker(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {
@@ -36,6 +37,7 @@ func TestTagsChooseTheWorker(t *testing.T) {
 	})
 }
 
+// A worker is killed in mid-run: its task runs elsewhere as a new attempt of the same run. (J-C1, G-C1)
 func TestKilledWorkersTaskRunsElsewhereAndNothingSurvives(t *testing.T) {
 	t.Parallel()
 	setup.Real(t, func(t *testing.T, s *setup.Site) {
@@ -81,5 +83,39 @@ func TestKilledWorkersTaskRunsElsewhereAndNothingSurvives(t *testing.T) {
 		if again := c.Instance(in.ID); again.State != "success" || len(again.Attempts) != 2 {
 			t.Errorf("the return of the worker changed what had ended: %v", again)
 		}
+	})
+}
+
+// The only worker is gone for longer than its loss takes, under a job that fires each second. What waits stays few and is
+// sent to nobody, the log stays short, and the work goes on with the worker. (J-B11)
+func TestWithoutItsOnlyWorkerTheWorkWaitsInPeace(t *testing.T) {
+	t.Parallel()
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		center := s.Center(t, setup.Opts{Env: hurried})
+		c, d := s.Client(t, center), s.Diary(t)
+		worker := s.Worker(t, setup.Opts{Name: "only", Env: hurried})
+		c.Apply(shellJob("tick", d.Command("tick", ""), eachSecond))
+		setup.Until(t, awaited, "it ticks", func() bool { return len(d.Of("end", "")) > 2 }, func() string { return "" })
+		db := tables(t, s.Database)
+		worker.Kill()
+		setup.Until(t, awaited, "the worker counts as lost", func() bool { return strings.Contains(c.Must("workers"), "lost") }, func() string { return c.Must("workers") })
+		attempts, lines := db.number("SELECT COUNT(*) FROM attempt"), strings.Count(center.Tail(1<<20), "\n")
+		lost := time.Now()
+		until(lost.Add(16 * time.Second)) // five times the time of a loss
+		if n := db.number("SELECT COUNT(*) FROM attempt") - attempts; n != 0 {
+			t.Errorf("%d attempts were sent to nobody", n)
+		}
+		if n := db.number("SELECT COUNT(*) FROM instance WHERE state IN ('running', 'retrying')"); n > 9 {
+			t.Errorf("%d instances wait: more than the next one, one behind it, and what came since the broker last looked, which it does each 5 s", n)
+		}
+		if n := db.number("SELECT COUNT(*) FROM instance WHERE label = 'skipped'"); n < 8 {
+			t.Errorf("%d fires are told as skipped", n)
+		}
+		if n := strings.Count(center.Tail(1<<20), "\n") - lines; n > 20 {
+			t.Errorf("the center wrote %d lines meanwhile:\n%s", n, center.Tail(n))
+		}
+		worker.Restart()
+		ends := len(d.Of("end", ""))
+		setup.Until(t, awaited, "it ticks again", func() bool { return len(d.Of("end", "")) > ends+2 }, func() string { return c.Must("workers") })
 	})
 }

@@ -23,6 +23,7 @@ func (w *world) order() []domain.ID {
 	return out
 }
 
+// What is ready goes by lane, then live before backfill, then by age. (J-B4)
 func TestTheMostUrgentLaneGoesFirstAndLiveWorkBeforeBackfill(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		job := w.job(domain.JobSpec{})
@@ -209,6 +210,7 @@ func TestADefinitionThatCannotBeReadStopsItsOwnInstancesOnly(t *testing.T) {
 	})
 }
 
+// Who does not answer is not sent the same again and again. (J-B11)
 func TestWhoDidNotAcknowledgeIsAskedLastAndThenWithOne(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		job := w.job(domain.JobSpec{})

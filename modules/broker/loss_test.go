@@ -9,6 +9,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
+// Nothing stays with a worker that is lost, claimed or not. (G-C2)
 func TestWhatALostWorkerHeldGoesElsewhere(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		job := w.job(domain.JobSpec{OnWorkerLost: domain.LossRetry})
@@ -74,7 +75,7 @@ func TestALossIsSettledAlthoughTheDatabaseWasAway(t *testing.T) {
 	})
 }
 
-// What was committed for a life in the moment of its end is settled too.
+// What was committed for a life in the moment of its end is settled too. (G-C2)
 func TestWhatWasOnItsWayToALifeThatEndedIsSettled(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		a := w.ready(w.job(domain.JobSpec{}))

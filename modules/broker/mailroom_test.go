@@ -159,6 +159,7 @@ func TestAClaimThatCannotBeDecidedBlocksNoOther(t *testing.T) {
 	})
 }
 
+// Whoever should stop is told until it has. (J-C4, J-C19, G-C14)
 func TestAKillIsToldAgainUntilItIsReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		id := w.ready(w.job(domain.JobSpec{}))

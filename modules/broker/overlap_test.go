@@ -97,6 +97,7 @@ func verdictOf(p plan, id domain.ID) string {
 	return "nothing"
 }
 
+// Starts by hand keep to the overlap policy. (G-E13)
 func TestFiveAtOnceAreOneRunningOneWaitingThreeSkipped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.worker("w", 4)
@@ -115,7 +116,7 @@ func TestFiveAtOnceAreOneRunningOneWaitingThreeSkipped(t *testing.T) {
 	})
 }
 
-// Nobody can run it, for an hour: the rows stay few.
+// Nobody can run it, for an hour: the rows stay few. (J-B12)
 func TestWithoutAWorkerOneIsNextOneWaitsTheRestIsSkipped(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
@@ -132,7 +133,7 @@ func TestWithoutAWorkerOneIsNextOneWaitsTheRestIsSkipped(t *testing.T) {
 }
 
 // Two hundred fires of one moment on four workers: never two at once, none is lost,
-// each business date runs, and they go in the order in which they were planned.
+// each business date runs, and they go in the order in which they were planned. (G-E11)
 func TestTheLimitHoldsWhateverEndsWhen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 4 {
@@ -252,6 +253,64 @@ func TestAnOldRowFreesNobody(t *testing.T) {
 	if l := m.line(1); len(l.busy) != 0 || len(l.held) != 1 {
 		t.Fatalf("an older commit counts: busy %v, held %v", l.busy, l.held)
 	}
+}
+
+// Twenty that wait for their turn are cancelled, then what runs and what was sent: the places that they had or stood for
+// are free at once. (J-F9, G-C9)
+func TestWhatIsCancelledHoldsNoPlace(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 1)
+		job := w.job(domain.JobSpec{Overlap: domain.OverlapQueue})
+		runs := w.ready(job)
+		w.start()
+		var waits []domain.ID
+		for i := range 20 {
+			waits = append(waits, w.ready(job, on(date("2026-01-01").AddDays(i).String())))
+		}
+		w.do(w.b.round)
+		if n := w.count("running/held_overlap"); n != 20 {
+			t.Fatalf("%d wait", n)
+		}
+		for _, id := range waits {
+			if err := w.kill(id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := w.ready(job, on("2026-03-09"))
+		w.do(w.b.round)
+		w.want(last, "running/held_overlap")
+		if err := w.kill(runs); err != nil {
+			t.Fatal(err)
+		}
+		w.want(runs, "running/stopping")
+		w.end(runs, domain.OutcomeKilled)
+		w.do(w.b.sweep)
+		w.do(w.b.round)
+		w.want(last, "running/dispatched")
+		plain := w.job(domain.JobSpec{})
+		for range 30 { // sent and not claimed, as many as there is room for
+			w.ready(plain)
+		}
+		w.do(w.b.round)
+		full := w.count("running/dispatched")
+		for id, in := range w.ins {
+			if in.JobID == plain {
+				if err := w.kill(id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for range 30 {
+			w.ready(plain)
+		}
+		w.do(w.b.round)
+		if n := w.count("running/dispatched"); n != full {
+			t.Errorf("%d places after the kill, %d before it", n, full)
+		}
+		if n := w.b.mem.targets["w"].live[domain.LaneDefault]; n != full {
+			t.Errorf("the broker counts %d, %d are sent", n, full)
+		}
+	})
 }
 
 func TestALaterFireReplacesWhatRunsAndWhatWaits(t *testing.T) {

@@ -104,7 +104,7 @@ func TestASuccessorBuildsTheSameMemoryFromTheRows(t *testing.T) {
 }
 
 // The overlap guard is not forgotten: neither for what runs, nor for what has begun
-// and is ready for its next try.
+// and is ready for its next try. (G-B2)
 func TestOverlapIsKeptAcrossATakeOver(t *testing.T) {
 	for name, end := range map[string]func(w *world, id domain.ID){
 		"it runs": func(*world, domain.ID) {},

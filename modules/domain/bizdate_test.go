@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+// A business date has one form; what only looks like one is refused. (G-D11)
 func TestParseBizDateTakesOneFormOnly(t *testing.T) {
 	for _, bad := range []string{"2026-2-3", "2026-02-30", "20260203", "", "null", "2026/02/03", "２０２６-02-03",
 		"2026-02-03 ", "2027-02-29", "0000-01-01", "-026-01-01", "+026-01-01", "2026-13-01", "2026-00-01", "2026-01-00"} {
@@ -22,6 +23,7 @@ func TestParseBizDateTakesOneFormOnly(t *testing.T) {
 	}
 }
 
+// A moment has one business date, also in the night of a change of clocks. (J-A17)
 func TestBizDateOfUsesTheJobsZone(t *testing.T) {
 	for _, c := range []struct{ at, zone, want string }{
 		{"2026-02-02T16:00:00Z", "Asia/Shanghai", "2026-02-03"},

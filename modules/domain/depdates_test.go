@@ -33,6 +33,7 @@ func TestDepDatesAreReadInOneForm(t *testing.T) {
 	}
 }
 
+// Rules over the ends of months, leap days and years. (G-D11)
 func TestDepDatesOf(t *testing.T) {
 	for _, c := range []struct {
 		rule             DepDates

@@ -244,6 +244,7 @@ func TestASchedulerTellsOfItsClockAndOfLockedRows(t *testing.T) {
 	})
 }
 
+// What nobody would run is an incident that says why. (J-B10)
 func TestWhatWaitsThoughNobodyWouldRunIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ready := func(job domain.ID, since time.Duration) domain.Instance {

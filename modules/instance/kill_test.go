@@ -7,7 +7,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// TestKillAtEachLabel kills an instance wherever it may stand.
+// TestKillAtEachLabel kills an instance wherever it may stand. (J-F9, G-E4)
 func TestKillAtEachLabel(t *testing.T) {
 	cases := []struct {
 		name string
@@ -86,7 +86,7 @@ func TestKillAtEachLabel(t *testing.T) {
 	})
 }
 
-// TestKilledNeverRetries ends as killed whatever the worker says of its end.
+// TestKilledNeverRetries ends as killed whatever the worker says of its end. (J-C4, G-C10)
 func TestKilledNeverRetries(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := shell("a")

@@ -132,6 +132,7 @@ func TestFailureWithoutAStartHasItsTimes(t *testing.T) {
 	})
 }
 
+// A wait ends at the limit that the job gives it. (J-B10)
 func TestLimitsOfWaiting(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := shell("a")
@@ -269,7 +270,7 @@ func TestLosses(t *testing.T) {
 }
 
 // TestLateSuccess ends a run by the true success of an attempt that counted as
-// lost, while no later one was granted.
+// lost, while no later one was granted. (J-C1, J-C3, G-C11)
 func TestLateSuccess(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		in := w.fire(jobA)

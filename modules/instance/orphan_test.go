@@ -36,6 +36,7 @@ func (w *world) settle(v instance.Verdict, picks ...instance.Pick) []instance.Se
 	return out
 }
 
+// What a person says of an orphan is its end, told and kept like any other. (J-D16)
 func TestSettleAsSuccessAndFailed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.holding(false)

@@ -17,8 +17,9 @@ const (
 	atOnce      = 4 // pairs under way
 )
 
-// race sends so many instances and lets two things happen to each in the same moment; it returns the attempts.
-func (w *world) race(n int, one, other func(domain.Attempt) error) []domain.Attempt {
+// race sends so many instances and lets two things happen to each in the same moment, after what comes before; it returns
+// the attempts.
+func (w *world) race(n int, one, other func(domain.Attempt) error, before ...func(domain.Attempt)) []domain.Attempt {
 	w.t.Helper()
 	news := make([]domain.NewInstance, n)
 	for i := range news {
@@ -32,6 +33,11 @@ func (w *world) race(n int, one, other func(domain.Attempt) error) []domain.Atte
 	}
 	as, err := w.life.Dispatch(w.t.Context(), sent)
 	w.ok(err)
+	for _, a := range as {
+		for _, first := range before {
+			first(a)
+		}
+	}
 	next := make(chan domain.Attempt)
 	var all sync.WaitGroup
 	for range atOnce {
@@ -111,7 +117,7 @@ func (w *world) came(as []domain.Attempt, granted map[domain.ID]bool, want ...st
 	}
 }
 
-// A kill meets the grant in the same moment: cancelled and never run, or run and then killed; never both, never again.
+// A kill meets the grant in the same moment: cancelled and never run, or run and then killed; never both, never again. (G-C10)
 func TestKillAgainstGrant(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := shell("a")
@@ -168,7 +174,40 @@ func TestWithdrawalAgainstGrant(t *testing.T) {
 	})
 }
 
-// What comes late, twice, from others or out of turn is answered and moves nothing; what is of use to a reader is kept.
+// The report of a success meets the sweeper that takes its worker for lost, in the same moment: it ends as a success, by
+// that attempt and for good, whoever was first. (G-C11)
+func TestReportAgainstLoss(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		report := func(a domain.Attempt) error {
+			return w.life.Apply(context.Background(), []protocol.Uplink{{Worker: "w1", Boot: 1, Reports: []protocol.Report{reportOf(a, domain.OutcomeSuccess, "", w.now())}}})
+		}
+		as := w.race(withdrawals, report, func(a domain.Attempt) error {
+			return w.life.Lost(context.Background(), []domain.ID{a.ID}, "silent")
+		}, func(a domain.Attempt) { w.grant(a); w.start(a) })
+		w.came(as, nil, "success, attempt ended, task false")
+		instances, attempts := w.stand(as)
+		claims := make([]domain.Claim, len(as))
+		for i, a := range as {
+			claims[i] = claim(a)
+			in, was := instances[a.InstanceID], attempts[a.ID]
+			if in.AttemptID != a.ID || in.Attempts != 1 || in.FinishedAt.IsZero() || was.Outcome != domain.OutcomeSuccess {
+				t.Fatalf("instance %+v, attempt %+v", in, was)
+			}
+		}
+		for range 2 { // what both say again moves nothing
+			for _, a := range as[:20] {
+				w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent"))
+				w.ok(report(a))
+			}
+		}
+		if tasks, _, err := w.life.Grant(t.Context(), claims); err != nil || len(tasks) > 0 {
+			t.Errorf("%d that succeeded are granted afterwards (%v)", len(tasks), err)
+		}
+		w.came(as, nil, "success, attempt ended, task false")
+	})
+}
+
+// What comes late, twice, from others or out of turn is answered and moves nothing; what is of use to a reader is kept. (J-C3, J-C4)
 func TestReportsThatMoveNothing(t *testing.T) {
 	from := func(worker string, a domain.Attempt, o domain.Outcome) protocol.Uplink {
 		return protocol.Uplink{Worker: worker, Boot: 1, Reports: []protocol.Report{reportOf(a, o, "said", time.Unix(1_800_000_000, 0))}}
@@ -231,6 +270,29 @@ func TestReportsThatMoveNothing(t *testing.T) {
 			w.report(a, domain.OutcomeKilled, "")
 			return a
 		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: cancelled(domain.Killed)},
+		"its start, after the kill": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.dispatch(in.ID)
+			w.grant(a)
+			_, err := w.life.Kill(w.t.Context(), in.ID, "ana", "")
+			w.ok(err)
+			w.report(a, domain.OutcomeKilled, "")
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink {
+			return protocol.Uplink{Worker: "w1", Boot: 1, Started: []protocol.Started{{Attempt: int64(a.ID), At: 1}}}
+		}, want: cancelled(domain.Killed)},
+		"success after its time-out": {to: func(w *world, in domain.Instance) domain.Attempt {
+			a := w.run(in.ID)
+			w.report(a, domain.OutcomeTimeout, "")
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: failed(domain.Timeout)},
+		"success after it was lost for good": {to: func(w *world, in domain.Instance) domain.Attempt {
+			var a domain.Attempt
+			for range 4 {
+				a = w.run(in.ID)
+				w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			}
+			return a
+		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: failed(domain.WorkerLost), kept: true},
 		"of the run before": {to: func(w *world, in domain.Instance) domain.Attempt {
 			a := w.run(in.ID)
 			w.report(a, domain.OutcomeError, "")

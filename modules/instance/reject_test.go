@@ -12,7 +12,7 @@ import (
 	"github.com/axsched/ax/worker/protocol"
 )
 
-// Whatever a report says, it is booked, cut or with a note, beside others that are as they should be.
+// Whatever a report says, it is booked, cut or with a note, beside others that are as they should be. (J-C20, G-C13)
 func TestAReportOutOfAllBoundsIsBookedAndHoldsNobodyUp(t *testing.T) {
 	code := func(n int) *int { return &n }
 	bad := map[string]struct {
@@ -87,7 +87,7 @@ func TestAReportThatIsRejectedIsSetAsideAndHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// What cannot be stopped does not stop for ever.
+// What cannot be stopped does not stop for ever. (J-C19, G-C14)
 func TestAnEndThatIsNotConfirmedHasALimit(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		in := w.fire(jobA)

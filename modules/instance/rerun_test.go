@@ -1,12 +1,14 @@
 package instance_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
 	"github.com/axsched/ax/modules/domain"
 )
 
+// A rerun opens a new run on the same instance, once the one before is over. (J-E12)
 func TestRerunFilesTheRunBefore(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		in := w.fire(jobA)
@@ -43,6 +45,34 @@ func TestRerunFilesTheRunBefore(t *testing.T) {
 		for _, trace := range []string{"", "nonsense", "a1b2c3d4-e5f6-7890-abcd-ef1234567890", domain.NewTraceID(in.ID)} {
 			if id, err := w.st.ByTrace(t.Context(), trace); err != nil || id != 0 {
 				t.Errorf("trace %q leads to %s, %v", trace, id, err)
+			}
+		}
+	})
+}
+
+// A rerun is of what was run: the version and the params of the instance, though the definition has changed. (G-E14)
+func TestRerunKeepsVersionAndParams(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		n := w.newOf(jobA, w.now())
+		n.Version, n.Params = 3, map[string]string{"date": "2026-01-31", "source": "old"}
+		ins, err := w.life.Create(t.Context(), []domain.NewInstance{n})
+		w.ok(err)
+		first := ins[0]
+		w.report(w.run(first.ID), domain.OutcomeError, "")
+		s := shell("a")
+		s.Params = map[string]string{"date": "2026-02-28", "source": "new"}
+		w.specs[jobA] = s
+		again, err := w.life.Rerun(t.Context(), first.ID, "ana", "")
+		w.ok(err)
+		if again.Version != 3 || !maps.Equal(again.Params, n.Params) {
+			t.Errorf("the rerun has version %d and params %v", again.Version, again.Params)
+		}
+		w.report(w.run(first.ID), domain.OutcomeSuccess, "")
+		runs, err := w.st.Runs(t.Context(), first.ID)
+		w.ok(err)
+		for _, r := range runs {
+			if r.Version != 3 || !maps.Equal(r.Params, n.Params) {
+				t.Errorf("run %d is filed with version %d and params %v", r.No, r.Version, r.Params)
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/axsched/ax/worker/protocol"
 )
 
-// TestTextsOfReports stores what tasks say, whatever it is.
+// TestTextsOfReports stores what tasks say, whatever it is. (J-C20, G-C13)
 func TestTextsOfReports(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for name, message := range map[string]string{"1 MB": strings.Repeat("x", 1<<20), "NUL": "a\x00b", "emoji": "日终对账🚀", "not UTF-8": "a\xffb"} {

@@ -150,6 +150,7 @@ func TestWhyTellsWhoIsSilent(t *testing.T) {
 	}
 }
 
+// A kill that nobody confirmed says so. (J-C19, G-C14)
 func TestWhyAKillWasNotConfirmed(t *testing.T) {
 	f := instance.Facts{Instance: domain.Instance{Status: cancelled(domain.Killed)}, Kill: &domain.Event{Actor: "ana", At: at(since)},
 		Attempt: &domain.Attempt{Target: "w1", State: domain.AttemptLost}}

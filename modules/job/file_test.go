@@ -124,6 +124,7 @@ func TestSeveralJobsInOneFile(t *testing.T) {
 	}
 }
 
+// Each kind of schedule is read as it is written. (J-A24)
 func TestSchedules(t *testing.T) {
 	for keys, want := range map[string]domain.Schedule{
 		"":                                     {Kind: domain.ScheduleNone},
@@ -158,6 +159,7 @@ func TestRetryPatterns(t *testing.T) {
 	}
 }
 
+// A sound file is advised about what its author may not have thought of. (J-F11)
 func TestWarnings(t *testing.T) {
 	for text, want := range map[string][]string{
 		strings.Replace(jobYAML(""), "  timeout: 5\n", "", 1): {idTimeoutDefault},

@@ -127,7 +127,10 @@ func commandText(command string) string {
 	odd := strings.IndexFunc(command, func(r rune) bool {
 		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}) >= 0
-	if !strings.Contains(command, "\n") || odd || strings.HasPrefix(command, " ") || strings.HasPrefix(command, "\n") {
+	blank := slices.ContainsFunc(strings.Split(command, "\n"), func(line string) bool { // read back without its spaces
+		return line != "" && strings.Trim(line, " ") == ""
+	})
+	if !strings.Contains(command, "\n") || odd || blank || strings.HasPrefix(command, " ") || strings.HasPrefix(command, "\n") {
 		return quoted(command)
 	}
 	return "|-\n    " + strings.ReplaceAll(command, "\n", "\n    ")

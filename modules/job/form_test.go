@@ -44,6 +44,16 @@ func TestWhatIsWrongInAFormIsWrongInItsField(t *testing.T) {
 	}
 }
 
+// A line of spaces within a command is text like any other.
+func TestALineOfSpacesIsReadBack(t *testing.T) {
+	const command = "cat <<END\n  \nEND\n \n# more"
+	var exec struct{ Command string }
+	spec := parseOne(t, Form{Name: "a", Command: command, Timeout: "5"}.YAML()).Spec
+	if err := json.Unmarshal(spec.Exec.Spec, &exec); err != nil || exec.Command != command {
+		t.Errorf("%q became %q, %v", command, exec.Command, err)
+	}
+}
+
 // TestAnyTextOfAFormIsReadBackAsItWas: no text ends its field and becomes YAML.
 func TestAnyTextOfAFormIsReadBackAsItWas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

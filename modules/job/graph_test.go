@@ -85,10 +85,10 @@ func TestCycles(t *testing.T) {
 		changed []string
 		path    string
 	}{
-		{"third of three", Graph{keys("W1", "W2"), []Edge{edge("W1", "W2"), edge("W2", "W3")}}, []string{jobFile("W3", "W1")}, "W3 → W1 → W2 → W3"},
-		{"all at once", Graph{}, []string{jobFile("A", "B"), jobFile("B", "C"), jobFile("C", "A")}, "A → B → C → A"},
-		{"two", Graph{keys("A", "B"), []Edge{edge("A", "B")}}, []string{jobFile("B", "A")}, "B → A → B"},
-		{"itself", Graph{}, []string{jobFile("A", "A")}, "A → A"},
+		{"third of three (J-D1)", Graph{keys("W1", "W2"), []Edge{edge("W1", "W2"), edge("W2", "W3")}}, []string{jobFile("W3", "W1")}, "W3 → W1 → W2 → W3"},
+		{"all at once (J-D2)", Graph{}, []string{jobFile("A", "B"), jobFile("B", "C"), jobFile("C", "A")}, "A → B → C → A"},
+		{"two (G-D10)", Graph{keys("A", "B"), []Edge{edge("A", "B")}}, []string{jobFile("B", "A")}, "B → A → B"},
+		{"itself (G-D10)", Graph{}, []string{jobFile("A", "A")}, "A → A"},
 		{"shortest way", Graph{keys("A", "B", "C"), []Edge{edge("A", "B"), edge("B", "C"), edge("C", "D"), edge("B", "D")}}, []string{jobFile("D", "A")}, "D → A → B → D"},
 		{"mended at once", Graph{keys("A", "B"), []Edge{edge("A", "B")}}, []string{jobFile("A"), jobFile("B", "A")}, ""},
 		{"diamond", Graph{}, []string{jobFile("A", "B", "C"), jobFile("B", "D"), jobFile("C", "D"), jobFile("D")}, ""},

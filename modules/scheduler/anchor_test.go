@@ -30,7 +30,7 @@ func distance(s domain.JobSpec) time.Duration {
 }
 
 // TestNothingShiftsAGrid: whatever happens between (restarts, other nodes, edits of
-// anything but the rate, pauses), a job fires at its first save + k × rate.
+// anything but the rate, pauses), a job fires at its first save + k × rate. (G-B9)
 func TestNothingShiftsAGrid(t *testing.T) {
 	eachBed(t, "2026-03-27T10:00:00Z", func(t *testing.T, b *bed) {
 		rng := rand.New(rand.NewPCG(23, 24))

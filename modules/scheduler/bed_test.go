@@ -151,6 +151,11 @@ func (b *bed) node(path FastPath) *taker {
 
 // put saves a version of a job's schedule.
 func (b *bed) put(job domain.ID, version int, spec domain.JobSpec, enabled bool) error {
+	return b.putIn(b.t.Context(), job, version, spec, enabled)
+}
+
+// putIn does so in the transaction of ctx.
+func (b *bed) putIn(ctx context.Context, job domain.ID, version int, spec domain.JobSpec, enabled bool) error {
 	spec.Name = fmt.Sprintf("job_%d", job)
 	b.mu.Lock()
 	if b.specs[job] == nil {
@@ -158,7 +163,7 @@ func (b *bed) put(job domain.ID, version int, spec domain.JobSpec, enabled bool)
 	}
 	b.specs[job][version] = spec
 	b.mu.Unlock()
-	return b.triggers().Put(b.t.Context(), project, job, version, spec, enabled)
+	return b.triggers().Put(ctx, project, job, version, spec, enabled)
 }
 
 func (b *bed) mustPut(job domain.ID, version int, spec domain.JobSpec) {

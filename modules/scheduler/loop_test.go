@@ -124,6 +124,7 @@ func TestLoopTakesAtTheTime(t *testing.T) {
 	})
 }
 
+// What is saved shortly before its time is taken on time. (J-A23)
 func TestLoopHearsANudge(t *testing.T) {
 	inLoop(t, func(t *testing.T, r *rows, l *loop) {
 		time.Sleep(5*time.Second + 500*time.Millisecond)
@@ -168,6 +169,7 @@ func TestLoopRunsOnTheDatabasesClock(t *testing.T) {
 	})
 }
 
+// One taking hangs for five minutes, the others go on. (G-B10)
 func TestLoopIsNotHeldUpByOne(t *testing.T) {
 	inLoop(t, func(t *testing.T, r *rows, l *loop) {
 		start := time.Now()

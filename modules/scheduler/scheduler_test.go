@@ -179,6 +179,7 @@ func TestLedgerSaysWhatIsAbsent(t *testing.T) {
 	})
 }
 
+// What is shown at a save is what the code that fires says. (J-A8, J-A12, G-A8)
 func TestCheckJudgesAsItFires(t *testing.T) {
 	var times Times
 	zone, err := times.Zone("Asia/Shanghai")

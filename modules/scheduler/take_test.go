@@ -36,7 +36,7 @@ func (b *bed) holdRow(id domain.ID) (letGo func()) {
 }
 
 // A row locked for a minute over its fire: late by policy, nothing lost, an alert; the
-// others are on time.
+// others are on time. (J-B2)
 func TestLockedRowIsPassedOver(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		if b.db.Dialect() == dbx.SQLite {
@@ -120,6 +120,7 @@ func TestDueIsJudgedByTheDatabase(t *testing.T) {
 	})
 }
 
+// A node whose clock is off takes nothing and says so. (J-A22)
 func TestClockOffTakesNothing(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		b.mustPut(1, 1, cronSpec("* * * * *"))
@@ -246,6 +247,7 @@ func TestFireThatExistsIsPassedOver(t *testing.T) {
 	})
 }
 
+// Half an hour without a scheduler: each policy makes up what it says, and the rest is listed with its reason. (J-B8, G-B4, G-B14)
 func TestMisfirePolicies(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		start := b.now()
@@ -272,6 +274,35 @@ func TestMisfirePolicies(t *testing.T) {
 		}
 		if a := b.account(1, start); len(a.Reasons) != 1 || a.Reasons[0] != (Reason{plan.Missed, "misfire: fire_once took 10:30 of that day", 2}) {
 			t.Errorf("reasons %+v", a.Reasons)
+		}
+	})
+}
+
+// The scheduler that took a fire is killed hours later, and one that knows nothing goes on, in a process whose own zone is
+// another: it makes up nothing that was there, and the job keeps to its zone. (G-A15)
+func TestAnotherNodeAddsNothingToWhatHasFired(t *testing.T) {
+	eachBed(t, "2026-05-01T00:30:00Z", func(t *testing.T, b *bed) {
+		for job, m := range map[domain.ID]domain.Misfire{1: domain.MisfireOnce, 2: domain.MisfireAll} {
+			spec := cronSpec("0 9 * * *")
+			spec.Timezone, spec.Misfire = "Asia/Shanghai", m
+			b.mustPut(job, 1, spec)
+		}
+		b.set(instant(t, "2026-05-01T01:00:00Z"))
+		b.drain(b.node(nil))
+		west := time.FixedZone("west", -8*60*60)
+		for _, at := range []string{"2026-05-01T12:00:00Z", "2026-05-01T17:00:00Z", "2026-05-02T00:59:59Z"} { // 09:00 of UTC and of the west have passed too
+			b.set(instant(t, at))
+			next := b.restart()
+			next.clock.own = func() time.Time { return b.now().In(west) }
+			b.drain(next)
+		}
+		for job := domain.ID(1); job <= 2; job++ {
+			if got := b.fires(job); !slices.Equal(got, []string{"01T01:00:00 2026-05-01"}) {
+				t.Errorf("job %d: fires %v", job, got)
+			}
+			if got := b.trigger(job).Next; !got.Equal(instant(t, "2026-05-02T01:00:00Z")) {
+				t.Errorf("job %d: next %s", job, got)
+			}
 		}
 	})
 }

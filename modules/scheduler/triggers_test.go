@@ -9,6 +9,7 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
+// A grid hangs on the first save, not on the last start. (G-B9)
 func TestEveryKeepsItsAnchor(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		for job, spec := range map[domain.ID]domain.JobSpec{1: everySpec(24 * time.Hour), 2: cronSpec("@every 24h")} {
@@ -39,6 +40,7 @@ func TestEveryKeepsItsAnchor(t *testing.T) {
 	})
 }
 
+// A save that changes no time changes no fire, also under a clock that was set back. (G-A17)
 func TestUnchangedScheduleKeepsSpanAndNext(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		b.mustPut(1, 1, cronSpec("*/5 * * * *"))
@@ -68,6 +70,7 @@ func TestUnchangedScheduleKeepsSpanAndNext(t *testing.T) {
 	})
 }
 
+// A change of zone moves the next fire and doubles none. (J-A13)
 func TestChangedZoneFiresOnceAtItsNextTime(t *testing.T) {
 	eachBed(t, "2026-04-30T16:30:00Z", func(t *testing.T, b *bed) {
 		spec := cronSpec("0 2 * * *")
@@ -87,6 +90,7 @@ func TestChangedZoneFiresOnceAtItsNextTime(t *testing.T) {
 	})
 }
 
+// Saving again, pausing and resuming shift nothing. (G-A19)
 func TestSaveThenPauseThenResumeGivesTheSameTimes(t *testing.T) {
 	eachBed(t, "2026-05-01T10:07:00Z", func(t *testing.T, b *bed) {
 		b.mustPut(1, 1, cronSpec("*/10 * * * *"))
@@ -158,6 +162,7 @@ func TestPauseAndRemoveNoteWhatWasDue(t *testing.T) {
 	})
 }
 
+// What would never fire is refused, and nothing of it is kept. (G-A9)
 func TestRefusedAtSave(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		past := cronSpec("")
@@ -176,6 +181,7 @@ func TestRefusedAtSave(t *testing.T) {
 	})
 }
 
+// One moment is one fire, however often it is saved. (J-A23)
 func TestAtFiresOnceAndMayBeSavedAgain(t *testing.T) {
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
 		spec := cronSpec("")

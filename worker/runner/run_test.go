@@ -14,6 +14,7 @@ import (
 	"time"
 )
 
+// Each end of a process is told as what it was. (G-C16)
 func TestExitCodesAndSignals(t *testing.T) {
 	b := newBench(t)
 	cases := []struct {
@@ -129,6 +130,7 @@ func deadline(d time.Duration) func(*Spec) {
 	return func(s *Spec) { s.Deadline = time.Now().Add(d) }
 }
 
+// A task that ignores the signal gets its grace and then SIGKILL; both times are told. (G-C7)
 func TestTaskThatIgnoresTheSignalIsKilledAfterTheGrace(t *testing.T) {
 	b := newBench(t)
 	res, log := b.sh(t, context.Background(), `trap "echo got it" TERM; echo ready; while :; do sleep 1; done`, func(s *Spec) {
@@ -166,7 +168,7 @@ func TestDumpLandsInTheLog(t *testing.T) {
 }
 
 // TestNothingIsLeftBehind: whatever a task starts is dead when its run is over, whether it ended, was killed, left its
-// group or forks all the time. b.sh looks for survivors after each.
+// group or forks all the time. b.sh looks for survivors after each. (J-C18, G-C5, G-C6, G-C8)
 func TestNothingIsLeftBehind(t *testing.T) {
 	b := newBench(t)
 	tree := `sh -c 'sh -c "sleep 600 & sleep 600" & wait'`
@@ -331,7 +333,7 @@ func TestPromptIsShownWhileTheTaskWaits(t *testing.T) {
 	<-done
 }
 
-// TestOOMIsNamed: the counter of the kernel's out-of-memory killer went up while the task was killed by nobody here.
+// TestOOMIsNamed: the counter of the kernel's out-of-memory killer went up while the task was killed by nobody here. (G-C16)
 func TestOOMIsNamed(t *testing.T) {
 	b := newBench(t)
 	b.oom.path = filepath.Join(t.TempDir(), "memory.events")

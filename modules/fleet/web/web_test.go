@@ -51,6 +51,7 @@ func alive(name string) domain.Worker {
 		Lanes: map[domain.Lane]int{domain.LaneHigh: 4}, Cores: 2, Running: 1, Skew: -3 * time.Second, Mean: 1500 * time.Millisecond, Started: at.Add(-time.Hour), SeenAt: at}
 }
 
+// The page shows each worker with its state and how far its clock is off. (J-C21)
 func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		if a := w.API(edge.AdminToken, "GET", "/api/v1/workers", ""); a.Body != `{"workers":[],"cursor":""}`+"\n" {

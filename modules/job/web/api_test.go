@@ -67,6 +67,7 @@ func TestAllOrNothing(t *testing.T) {
 			"an unknown key":      yaml("x", "timout: 5"),
 			"an impossible cron":  yaml("x", `cron: "0 0 30 2 *"`),
 			"a wrong cron":        yaml("x", `cron: "61 * * * *"`),
+			"a step of 0 (J-A8)":  yaml("x", "dialect: quartz", `cron: "0 0 13/0 * * ? *"`),
 			"an unknown variable": strings.Replace(yaml("x"), "{type: noop}", "{type: shell, command: 'echo {{nope}}'}", 1),
 			"markup in the name":  yaml(`"<b>x</b>"`),
 			"a missing upstream":  yaml("x", "deps: [{name: nowhere}]"),

@@ -169,6 +169,10 @@ func TestTheCheckBesideTheEditor(t *testing.T) {
 		if bad.Status != 200 || !strings.Contains(bad.Body, `data-line="6" data-column="3"`) {
 			t.Errorf("bad: %d %s", bad.Status, bad.Body)
 		}
+		never := b.Submit("/jobs/new", "/jobs/check", "mode", "yaml", "text", yaml("a", "dialect: quartz", `cron: "0 0 13/0 * * ? *"`)) // J-A8: the save says so too
+		if never.Status != 200 || !strings.Contains(never.Body, "step of 0") || strings.Contains(never.Body, "13:00") {
+			t.Errorf("never: %d %s", never.Status, never.Body)
+		}
 		if w.definitions() != before {
 			t.Error("the check wrote")
 		}

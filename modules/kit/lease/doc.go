@@ -24,6 +24,8 @@
 //     the first renewal afterwards tells whether the row is still ours.
 //   - A number that was given up rests for a minute before it is taken again, as
 //     the next holder's clock may be behind: ids never repeat.
+//   - A row that somebody deletes is a lease that is lost, and an office that is
+//     made anew: its next epoch is beyond all that there were.
 //   - SQLite knows no connections to kill. It is meant for one process; a second
 //     one on the same file gets another number and the office changes hands, but
 //     a process frozen inside a transaction blocks the file until it ends.

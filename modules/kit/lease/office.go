@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/dbx"
 )
 
@@ -30,6 +31,9 @@ type Office struct {
 
 // Office is the post of the name, which must be a row of table epoch.
 func (l *Lease) Office(name string) *Office { return &Office{l: l, name: name} }
+
+// errNoSeat says that the office has no row.
+var errNoSeat = errors.New("there is no such office in table epoch")
 
 // seat is the office's row, and whether its holder has a lease still.
 type seat struct {
@@ -103,6 +107,10 @@ func (o *Office) Campaign(ctx context.Context) (int64, error) {
 
 func (o *Office) try(ctx context.Context) (epoch int64, ok bool, err error) {
 	s, err := o.look(ctx)
+	if errors.Is(err, errNoSeat) && o.name == Broker {
+		err = o.furnish(ctx)
+		return 0, false, err
+	}
 	if err != nil || !s.vacant(o.l.holder) {
 		return 0, false, err
 	}
@@ -115,12 +123,26 @@ func (o *Office) look(ctx context.Context) (seat, error) {
 	err := o.l.side.Scan(ctx, &rows, "SELECT e.epoch, e.holder, EXISTS (SELECT 1 FROM lease l WHERE l.node = e.node"+
 		" AND l.holder = e.holder) AS alive FROM epoch e WHERE e.name = ?", o.name)
 	if err == nil && len(rows) == 0 {
-		err = fmt.Errorf("there is no office %q in table epoch", o.name)
+		err = fmt.Errorf("looking for %q: %w", o.name, errNoSeat)
 	}
 	if err != nil {
 		return seat{}, err
 	}
 	return rows[0], nil
+}
+
+// furnish makes the row anew that somebody has deleted, for else nobody could ever take the office again. Its epochs go on
+// from the database's clock in milliseconds, which is beyond any that there was.
+func (o *Office) furnish(ctx context.Context) error {
+	side := o.l.side
+	_, err := side.Exec(ctx, "INSERT INTO epoch (name, epoch, node, holder, taken_at) VALUES (?, "+side.NowSQL()+", -1, '', 0)", o.name)
+	if domain.Is(err, domain.Exists) { // another was first
+		return nil
+	}
+	if err == nil {
+		slog.Warn("the row of an office was gone from table epoch and was made anew", "office", o.name)
+	}
+	return err
 }
 
 // raise takes the seat if it is still as seen and our own lease stands. It waits
@@ -175,7 +197,7 @@ func (o *Office) guard(ctx context.Context, epoch int64) {
 			return
 		}
 		s.note("looking after the office "+o.name, err)
-		if err == nil && (seat.Epoch != epoch || seat.Holder != o.l.holder) {
+		if err == nil && (seat.Epoch != epoch || seat.Holder != o.l.holder) || errors.Is(err, errNoSeat) {
 			o.endTerm(epoch, ErrFenced)
 			return
 		}

@@ -99,6 +99,38 @@ func TestATermEndsWhenTheEpochMoved(t *testing.T) {
 	})
 }
 
+// Somebody deletes the row of the office under its holder: the term ends, and the office can be taken again, in an epoch
+// beyond all that there were. (J-B5)
+func TestADeletedOfficeIsMadeAnew(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		l := running(t, url)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var epochs []int64
+		err := l.Office(Broker).Run(ctx, func(termCtx context.Context, epoch int64) error {
+			if epochs = append(epochs, epoch); len(epochs) == 2 {
+				stop()
+				return nil
+			}
+			if _, err := l.side.Exec(ctx, "DELETE FROM epoch"); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-termCtx.Done():
+				if cause := context.Cause(termCtx); !errors.Is(cause, ErrFenced) {
+					t.Errorf("the term ended because %v", cause)
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("the term goes on without its row")
+			}
+			return nil
+		})
+		if err != nil || len(epochs) != 2 || epochs[1] <= epochs[0] {
+			t.Fatalf("epochs %v, %v", epochs, err)
+		}
+	})
+}
+
 func TestNoOfficeOfThatName(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		if _, _, err := running(t, url).Office("barber").try(t.Context()); err == nil {

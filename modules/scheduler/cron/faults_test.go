@@ -25,39 +25,39 @@ func firings(t *testing.T, expr, zone, from string, n int) []string {
 // TestKnownFaults holds what went wrong in schedulers in use, with the right answer.
 func TestKnownFaults(t *testing.T) {
 	cases := []struct{ name, expr, zone, from, want string }{
-		{"last day after a long month", "0 37 15 L * ?", "UTC", "2025-08-31T15:37:00Z", "2025-09-30T15:37:00Z"},
-		{"last day of February, today", "0 0 11 L * ?", "UTC", "2017-02-28T05:00:00Z", "2017-02-28T11:00:00Z"},
-		{"nearest weekday before", "0 0 0 10W * ?", "UTC", "2026-01-01T00:00:00Z", "2026-01-09T00:00:00Z"},
-		{"nearest weekday after", "0 0 0 10W * ?", "UTC", "2025-08-01T00:00:00Z", "2025-08-11T00:00:00Z"},
-		{"1W stays in the month", "0 0 0 1W * ?", "UTC", "2026-07-15T00:00:00Z", "2026-08-03T00:00:00Z"},
-		{"every 9 days restarts", "0 0 1/9 * ?", "UTC", "2025-01-01T00:00:00Z",
+		{"last day after a long month (J-A1)", "0 37 15 L * ?", "UTC", "2025-08-31T15:37:00Z", "2025-09-30T15:37:00Z"},
+		{"last day of February, today (J-A3)", "0 0 11 L * ?", "UTC", "2017-02-28T05:00:00Z", "2017-02-28T11:00:00Z"},
+		{"nearest weekday before (J-A5)", "0 0 0 10W * ?", "UTC", "2026-01-01T00:00:00Z", "2026-01-09T00:00:00Z"},
+		{"nearest weekday after (J-A5)", "0 0 0 10W * ?", "UTC", "2025-08-01T00:00:00Z", "2025-08-11T00:00:00Z"},
+		{"1W stays in the month (J-A5)", "0 0 0 1W * ?", "UTC", "2026-07-15T00:00:00Z", "2026-08-03T00:00:00Z"},
+		{"every 9 days restarts (J-A9)", "0 0 1/9 * ?", "UTC", "2025-01-01T00:00:00Z",
 			"2025-01-10T00:00:00Z 2025-01-19T00:00:00Z 2025-01-28T00:00:00Z 2025-02-01T00:00:00Z"},
-		{"3 is Wednesday in unix", "0 9 * * 3", "UTC", "2026-02-01T00:00:00Z", "2026-02-04T09:00:00Z"},
-		{"3 is Tuesday in quartz", "0 0 9 ? * 3", "UTC", "2026-02-01T00:00:00Z", "2026-02-03T09:00:00Z"},
-		{"ten seconds exactly", "0/10 * * * * ?", "UTC", "2026-02-01T00:00:03Z", "2026-02-01T00:00:10Z 2026-02-01T00:00:20Z"},
-		{"zone of an alias", "0 6,20 * * *", "US/Eastern", "2026-02-01T00:00:00Z", "2026-01-31T20:00:00-05:00 2026-02-01T06:00:00-05:00"},
-		{"zone changed at night", "0 2 * * *", "Asia/Tokyo", "2026-02-03T01:30:00+08:00", "2026-02-04T02:00:00+09:00"},
-		{"gap, Paris", "30 2 * * *", "Europe/Paris", "2026-03-29T00:00:00+01:00", "2026-03-29T03:00:00+02:00 2026-03-30T02:30:00+02:00"},
-		{"gap, New York", "30 2 * * *", "America/New_York", "2026-03-07T12:00:00-05:00", "2026-03-08T03:00:00-04:00 2026-03-09T02:30:00-04:00"},
-		{"months too short", "0 0 31 2,3,4,5 *", "UTC", "2018-07-27T00:00:00Z", "2019-03-31T00:00:00Z"},
-		{"29 February", "0 0 29 2 *", "UTC", "2021-12-07T12:00:00Z", "2024-02-29T00:00:00Z"},
-		{"29 February over 2100", "0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
-		{"repeated hour, fixed", "30 1 * * *", "America/New_York", "2026-11-01T00:00:00-04:00", "2026-11-01T01:30:00-04:00 2026-11-02T01:30:00-05:00"},
-		{"repeated hour, interval", "*/30 * * * *", "America/New_York", "2026-11-01T00:45:00-04:00",
+		{"3 is Wednesday in unix (J-A10)", "0 9 * * 3", "UTC", "2026-02-01T00:00:00Z", "2026-02-04T09:00:00Z"},
+		{"3 is Tuesday in quartz (J-A10)", "0 0 9 ? * 3", "UTC", "2026-02-01T00:00:00Z", "2026-02-03T09:00:00Z"},
+		{"ten seconds exactly (J-A11)", "0/10 * * * * ?", "UTC", "2026-02-01T00:00:03Z", "2026-02-01T00:00:10Z 2026-02-01T00:00:20Z"},
+		{"zone of an alias (J-A12)", "0 6,20 * * *", "US/Eastern", "2026-02-01T00:00:00Z", "2026-01-31T20:00:00-05:00 2026-02-01T06:00:00-05:00"},
+		{"zone changed at night (J-A13)", "0 2 * * *", "Asia/Tokyo", "2026-02-03T01:30:00+08:00", "2026-02-04T02:00:00+09:00"},
+		{"gap, Paris (J-A18)", "30 2 * * *", "Europe/Paris", "2026-03-29T00:00:00+01:00", "2026-03-29T03:00:00+02:00 2026-03-30T02:30:00+02:00"},
+		{"gap, New York (G-A1)", "30 2 * * *", "America/New_York", "2026-03-07T12:00:00-05:00", "2026-03-08T03:00:00-04:00 2026-03-09T02:30:00-04:00"},
+		{"months too short (J-A26)", "0 0 31 2,3,4,5 *", "UTC", "2018-07-27T00:00:00Z", "2019-03-31T00:00:00Z"},
+		{"29 February (J-A26)", "0 0 29 2 *", "UTC", "2021-12-07T12:00:00Z", "2024-02-29T00:00:00Z"},
+		{"29 February over 2100 (G-A9)", "0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
+		{"repeated hour, fixed (G-A2)", "30 1 * * *", "America/New_York", "2026-11-01T00:00:00-04:00", "2026-11-01T01:30:00-04:00 2026-11-02T01:30:00-05:00"},
+		{"repeated hour, interval (G-A2)", "*/30 * * * *", "America/New_York", "2026-11-01T00:45:00-04:00",
 			"2026-11-01T01:00:00-04:00 2026-11-01T01:30:00-04:00 2026-11-01T01:00:00-05:00 2026-11-01T01:30:00-05:00 2026-11-01T02:00:00-05:00"},
 		{"gap of three hours", "0 4 * * *", "Antarctica/Casey", "2009-10-17T12:00:00+08:00", "2009-10-18T05:00:00+11:00 2009-10-19T04:00:00+11:00"},
 		{"gap of seven hours", "0 4 * * *", "Antarctica/Vostok", "1994-10-31T12:00:00Z", "1994-11-02T04:00:00+07:00"},
 		{"gap of a day", "0 4 * * *", "Pacific/Apia", "2011-12-29T00:00:00-10:00", "2011-12-29T04:00:00-10:00 2011-12-31T04:00:00+14:00"},
 		{"the last firings are a second pass", "0 */30 1 3 11 ? 2024", "America/New_York", "2024-11-03T01:15:00-04:00",
 			"2024-11-03T01:30:00-04:00 2024-11-03T01:00:00-05:00 2024-11-03T01:30:00-05:00"},
-		{"gap at midnight", "15 0 * * *", "Asia/Beirut", "2026-03-28T12:00:00+02:00", "2026-03-29T01:00:00+03:00 2026-03-30T00:15:00+03:00"},
-		{"south of the equator", "0 3 * * *", "Australia/Sydney", "2026-10-02T12:00:00Z",
+		{"gap at midnight (G-A6)", "15 0 * * *", "Asia/Beirut", "2026-03-28T12:00:00+02:00", "2026-03-29T01:00:00+03:00 2026-03-30T00:15:00+03:00"},
+		{"south of the equator (G-A7)", "0 3 * * *", "Australia/Sydney", "2026-10-02T12:00:00Z",
 			"2026-10-03T03:00:00+10:00 2026-10-04T03:00:00+11:00 2026-10-05T03:00:00+11:00"},
-		{"no change near", "0 9 * * *", "Asia/Shanghai", "2026-02-01T00:00:00Z", "2026-02-01T09:00:00+08:00"},
-		{"either day", "0 0 13 * 5", "UTC", "2026-02-07T00:00:00Z", "2026-02-13T00:00:00Z 2026-02-20T00:00:00Z 2026-02-27T00:00:00Z 2026-03-06T00:00:00Z"},
-		{"both days", "0 0 */2 * 1", "UTC", "2026-02-01T00:00:00Z", "2026-02-09T00:00:00Z 2026-02-23T00:00:00Z"},
-		{"Monday", "0 8 * * 1", "UTC", "2026-02-01T00:00:00Z", "2026-02-02T08:00:00Z"},
-		{"5-7 ends on Sunday", "0 0 * * 5-7", "UTC", "2026-02-05T00:00:00Z", "2026-02-06T00:00:00Z 2026-02-07T00:00:00Z 2026-02-08T00:00:00Z 2026-02-13T00:00:00Z"},
+		{"no change near (G-A8)", "0 9 * * *", "Asia/Shanghai", "2026-02-01T00:00:00Z", "2026-02-01T09:00:00+08:00"},
+		{"either day (G-A12)", "0 0 13 * 5", "UTC", "2026-02-07T00:00:00Z", "2026-02-13T00:00:00Z 2026-02-20T00:00:00Z 2026-02-27T00:00:00Z 2026-03-06T00:00:00Z"},
+		{"both days (G-A12)", "0 0 */2 * 1", "UTC", "2026-02-01T00:00:00Z", "2026-02-09T00:00:00Z 2026-02-23T00:00:00Z"},
+		{"Monday (G-A11)", "0 8 * * 1", "UTC", "2026-02-01T00:00:00Z", "2026-02-02T08:00:00Z"},
+		{"5-7 ends on Sunday (G-A11)", "0 0 * * 5-7", "UTC", "2026-02-05T00:00:00Z", "2026-02-06T00:00:00Z 2026-02-07T00:00:00Z 2026-02-08T00:00:00Z 2026-02-13T00:00:00Z"},
 		{"fri-sun", "0 0 * * fri-sun", "UTC", "2026-02-05T00:00:00Z", "2026-02-06T00:00:00Z 2026-02-07T00:00:00Z 2026-02-08T00:00:00Z 2026-02-13T00:00:00Z"},
 		{"a/n in the weekday runs to 7", "0 0 * * 5/2", "UTC", "2026-02-05T00:00:00Z", "2026-02-06T00:00:00Z 2026-02-08T00:00:00Z 2026-02-13T00:00:00Z"},
 	}
@@ -71,6 +71,7 @@ func TestKnownFaults(t *testing.T) {
 	}
 }
 
+// A rare date comes as often as the calendar has it. (G-A9)
 func TestSevenRunsAYear(t *testing.T) {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if got := mustParse(t, "0 0 31 * *", Auto).Between(from, from.AddDate(1, 0, 0), nil, 100); len(got) != 7 {
@@ -78,7 +79,7 @@ func TestSevenRunsAYear(t *testing.T) {
 	}
 }
 
-// TestLongDay: the day on which clocks go back has 25 hours, so 50 half hours.
+// TestLongDay: the day on which clocks go back has 25 hours, so 50 half hours. (J-A16)
 func TestLongDay(t *testing.T) {
 	loc := mustZone(t, "Australia/Melbourne")
 	from := time.Date(2024, 4, 7, 0, 0, 0, 0, loc)
@@ -93,7 +94,7 @@ func TestLongDay(t *testing.T) {
 	}
 }
 
-// TestNever: valid, found to be empty, and quickly so.
+// TestNever: valid, found to be empty, and quickly so. (G-A9)
 func TestNever(t *testing.T) {
 	for _, expr := range []string{"0 0 31 2 *", "0 0 30 2 *", "0 0 31 4,6,9,11 *", "* * 31 2 *", "*/5 * * 30 2 *",
 		"0 0 0 L-30 2 ?", "0 0 0 30W 2 ?", "* * * ? 2 1#5 2027", "0 0 12 * * ? 1999", "* * * 31 6 ? 2199"} {
@@ -115,7 +116,7 @@ func TestNever(t *testing.T) {
 	}
 }
 
-// TestRefused: each with the place of the fault and a piece of its reason.
+// TestRefused: each with the place of the fault and a piece of its reason. (J-A8, G-A13)
 func TestRefused(t *testing.T) {
 	cases := []struct {
 		expr    string

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// Long distances overflow nothing, and the longest is stated. (J-A24)
 func TestGridNext(t *testing.T) {
 	anchor := time.Date(2026, 2, 3, 4, 5, 6, 7e6, time.UTC)
 	cases := []struct {

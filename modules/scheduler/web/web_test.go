@@ -139,6 +139,7 @@ func serve(t *testing.T, b *books) func(token, query string) (int, map[string]an
 
 const span = "from=2026-02-03T00:00:00Z&to=2026-02-04T08:00:00%2B08:00"
 
+// What did not run is counted by reason. (G-B14)
 func TestTheLedgerTellsEveryFigure(t *testing.T) {
 	at := time.Date(2026, 2, 3, 5, 0, 0, 0, time.UTC)
 	b := &books{answer: scheduler.Ledger{From: at, To: at.Add(time.Hour), Now: at, Jobs: []scheduler.Account{{

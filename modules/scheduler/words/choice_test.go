@@ -173,6 +173,7 @@ func TestWhatCanNotBeWritten(t *testing.T) {
 	}
 }
 
+// The form warns of what people may not expect. (J-A9, J-A11, J-A26, G-A10, G-A12)
 func TestCautions(t *testing.T) {
 	berlin := mustZone(t, "Europe/Berlin")
 	for expr, want := range map[string][]string{
@@ -182,7 +183,7 @@ func TestCautions(t *testing.T) {
 		"0 0 4 31W * ?": {"short_months 31"}, "0 0 4 L * ?": nil, "0 0 4 L-30 * ?": {"short_months 31"}, "0 0 4 L-28 * ?": {"leap_day"}, "0 4 1-31 * *": nil, "0 4 16-31 * *": nil,
 		"*/7 * * * *": {"restarts_hour 7 56"}, "*/35 * * * *": nil, "*/25 * * * *": {"restarts_hour 25 50"}, "*/7 9 * * *": nil, "*/7 22,23 * * *": {"restarts_hour"}, "*/20 * * * *": nil,
 		"0 */5 * * *": {"restarts_day 5 20"}, "0 4 */2 * *": {"restarts_month 2 31"}, "0 0 4 1/9 * ?": {"restarts_month 9 28"}, "0 4 1,15 * *": nil, "0 4 1 */5 *": {"restarts_year 5 11"}, "0 4 1 */3 *": nil,
-		"*/7 * * * * *": {"often 9", "restarts_minute 7 56"}, "*/10 * * * * *": {"often 6"}, "15 * * * * *": nil, "* * * * * *": {"often 60"}, "@every 10s": {"often 6"}, "@every 1m": nil,
+		"*/7 * * * * *": {"often 9", "restarts_minute 7 56"}, "*/10 * * * * *": {"often 6"}, "15 * * * * *": nil, "* * * * * *": {"often 60"}, "* * */4 * *": {"restarts_month 4 29"}, "* * */4 * * *": {"often 60"}, "@every 10s": {"often 6"}, "@every 1m": nil,
 		"0 4 13 * 5": {"either"}, "0 4 */2 * 1": {"restarts_month"}, "0 4 1-31 * 1": nil, "nonsense": nil,
 	} {
 		got := Wording{}.Cautions(cronOf(expr), berlin, start)
@@ -228,7 +229,7 @@ func checkCaution(t *testing.T, expr string, c domain.Caution, want string) {
 	}
 }
 
-// TestCautionsOfClocksAreWhatHappens: the day a caution names, the fires are as it says.
+// TestCautionsOfClocksAreWhatHappens: the day a caution names, the fires are as it says. (J-A18, G-A1, G-A2)
 func TestCautionsOfClocksAreWhatHappens(t *testing.T) {
 	berlin := mustZone(t, "Europe/Berlin")
 	for _, c := range []struct {

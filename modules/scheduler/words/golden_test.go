@@ -14,7 +14,7 @@ const goldenFile = "testdata/sentences.txt"
 
 // TestSentences compares with a table that people have read: an expression, its sentence
 // in English, its sentence in Chinese, in Europe/Berlin. AX_TEST_WRITE_GOLDEN=1 writes it
-// again, to be read again.
+// again, to be read again. (J-A10, G-A10)
 func TestSentences(t *testing.T) {
 	text, err := os.ReadFile(goldenFile)
 	if err != nil {

@@ -69,18 +69,29 @@ func TestRequestAndAnswer(t *testing.T) {
 	}
 }
 
+// The status decides, and nothing else: a body that says otherwise is the task's result. (G-C17)
 func TestStatusDecides(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var code int
 		_, _ = fmt.Sscanf(r.URL.Path, "/%d", &code)
+		if body, ok := strings.CutPrefix(r.URL.RawQuery, "json="); ok {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+			return
+		}
 		w.WriteHeader(code)
+		if code == 203 {
+			_, _ = io.WriteString(w, "<html>an error page of a proxy</html>")
+		}
 	})
 	cases := []struct {
 		status int
 		expect []int
 		want   runner.Outcome
 	}{
-		{200, nil, runner.Success}, {204, nil, runner.Success}, {299, nil, runner.Success}, {304, nil, runner.Failed},
+		{200, nil, runner.Success}, {201, nil, runner.Success}, {202, nil, runner.Success}, {203, nil, runner.Success}, {204, nil, runner.Success},
+		{299, nil, runner.Success}, {301, nil, runner.Failed}, {304, nil, runner.Failed}, {202, []int{200}, runner.Failed},
 		{404, nil, runner.Failed}, {500, nil, runner.Failed}, {404, []int{404, 410}, runner.Success}, {200, []int{404}, runner.Failed},
 	}
 	for _, tc := range cases {
@@ -92,6 +103,10 @@ func TestStatusDecides(t *testing.T) {
 		if o.Run.Outcome != tc.want || (tc.want == runner.Failed) != strings.Contains(o.Run.Message, fmt.Sprint(tc.status)) {
 			t.Errorf("%d, expected %v: %+v", tc.status, tc.expect, o)
 		}
+	}
+	o, log := run(t, context.Background(), map[string]any{"url": url + `/200?json={"success":false}`}, types.Task{})
+	if o.Run.Outcome != runner.Success || string(o.Result) != `{"success":false}` || !strings.Contains(log, "false") {
+		t.Errorf("a body that says otherwise: %+v, log %s", o, log)
 	}
 }
 
