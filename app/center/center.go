@@ -55,8 +55,9 @@ func DatabaseURL(c config.Config) string {
 	return string(c.DatabaseURL)
 }
 
-// Run carries the roles of the mode until ctx ends. A lost lease ends a life and
-// begins the next.
+// Run carries the roles of the mode until ctx ends; then requests under way are answered, for a
+// few seconds at most, before the roles end that answer them. A lost lease ends a life and begins
+// the next.
 func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -65,9 +66,14 @@ func Run(ctx context.Context, o Options) error {
 	serving := make(chan error, 1)
 	serve, stop := context.WithCancel(ctx)
 	defer stop()
-	go s.watchRedis(serve)
-	go func() { serving <- s.serve(serve, o.Listener) }()
-	err := s.lives(ctx)
+	roles, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	go s.watchRedis(roles)
+	go func() {
+		serving <- s.serve(serve, o.Listener)
+		end()
+	}()
+	err := s.lives(roles)
 	stop()
 	return errors.Join(err, <-serving)
 }

@@ -33,7 +33,7 @@ type site struct {
 
 	mu     sync.RWMutex
 	life   *life
-	pages  http.Handler
+	pages  *httpx.Router
 	ready  bool // Options.Ready was called
 	poison poison
 	fit    fit
@@ -73,7 +73,7 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *site) up(l *life, pages http.Handler) {
+func (s *site) up(l *life, pages *httpx.Router) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.life, s.pages, s.away = l, pages, nil
@@ -93,7 +93,19 @@ func (s *site) waits(err error) {
 func (s *site) down() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.pages != nil {
+		s.pages.EndStreams()
+	}
 	s.life, s.pages = nil, nil
+}
+
+// endStreams ends what would keep a stopping server waiting.
+func (s *site) endStreams() {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.pages != nil {
+		s.pages.EndStreams()
+	}
 }
 
 // handler is all that this process answers.
@@ -101,11 +113,16 @@ func (s *site) handler() http.Handler {
 	return profile.Behind(string(s.o.Config.PprofToken), s.mux)
 }
 
-// serve answers until ctx ends; requests under way get a while to finish.
+// stopPatience is how long requests under way may take once the process stops.
+const stopPatience = 5 * time.Second
+
+// serve answers until ctx ends, and goes on with requests under way for at most stopPatience.
 func (s *site) serve(ctx context.Context, ln net.Listener) error {
+	base, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
 	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+		BaseContext: func(net.Listener) context.Context { return base }}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()
 	select {
@@ -113,9 +130,11 @@ func (s *site) serve(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serving %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	s.endStreams()
+	grace, cancel := context.WithTimeout(base, stopPatience)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
+		cut()
 		_ = srv.Close()
 	}
 	<-failed

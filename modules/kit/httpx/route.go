@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -87,7 +88,9 @@ type Router struct {
 	routes   []Route
 	sessions *scs.SessionManager
 	origin   *http.CrossOriginProtection
-	closing  chan struct{}
+
+	closing    chan struct{} // closed by EndStreams
+	endStreams sync.Once
 }
 
 // New makes an empty table.

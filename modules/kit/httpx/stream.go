@@ -66,6 +66,10 @@ func Stream(c echo.Context, run func(ctx context.Context, s *Events) error) erro
 	return nil
 }
 
+// EndStreams ends the open event streams, and those opened from now on: their readers connect
+// again, to whoever answers then. Other requests go on. It may be called more than once.
+func (r *Router) EndStreams() { r.endStreams.Do(func() { close(r.closing) }) }
+
 // keepOpen writes comments until the stream ends or must end.
 func (r *Router) keepOpen(ctx context.Context, sc *scope, s *Events) {
 	tick := time.NewTicker(r.o.KeepAlive)
