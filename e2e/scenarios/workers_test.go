@@ -24,6 +24,9 @@ func TestTagsChooseTheWorker(t *testing.T) {
 				t.Fatalf("it ran on %s, which lacks the tag", done.Attempts[0].Target)
 			}
 		}
+		if said := c.Run("apply", "-f", c.File(shellJob("nowhere", "true", "tags: [quantum]"))); said.Code != 0 || !strings.Contains(said.Out+said.Err, "has the tags quantum") {
+			t.Errorf("nobody is told at the save that no worker has the tag: %+v", said)
+		}
 		in := c.Trigger("nowhere")
 		setup.Until(t, awaited, "why names the missing tag", func() bool { return strings.Contains(c.Must("why", in.ID), "quantum") },
 			func() string { return c.Must("why", in.ID) })

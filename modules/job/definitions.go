@@ -23,6 +23,8 @@ type Definitions struct {
 	DefaultZone string // IANA name, for files that give none
 	// Waiting counts instances that wait; nil: nothing is said of them.
 	Waiting Waiting
+	// Workers are those that run tasks; nil: nothing is said of them.
+	Workers Workers
 	// Calendars finds those that jobs name; nil: there are none.
 	Calendars Calendars
 

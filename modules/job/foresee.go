@@ -166,7 +166,7 @@ func (d *Definitions) preview(ctx context.Context, parsed []Parsed, byKey map[do
 	for i, p := range parsed {
 		before[i] = len(p.Warnings)
 	}
-	if err := d.foresee(ctx, parsed, byKey); err != nil {
+	if err := d.caveats(ctx, parsed, byKey); err != nil {
 		return nil, err
 	}
 	var out Problems

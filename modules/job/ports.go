@@ -58,3 +58,9 @@ type Waiting interface {
 	// CountWaiting counts the instances of a job that wait for their dependencies.
 	CountWaiting(ctx context.Context, job domain.ID) (int, error)
 }
+
+// Workers lists those that run tasks.
+type Workers interface {
+	// List gives all workers, those that are gone among them.
+	List(ctx context.Context) ([]domain.Worker, error)
+}

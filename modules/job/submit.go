@@ -129,7 +129,7 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if err != nil || len(faults.Errors()) > 0 {
 		return faults, err
 	}
-	if err := d.foresee(ctx, parsed, byKey); err != nil {
+	if err := d.caveats(ctx, parsed, byKey); err != nil {
 		return nil, err
 	}
 	for _, p := range parsed {

@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -459,6 +461,45 @@ func TestTheLastStateIsThatOfTheLatestDate(t *testing.T) {
 		a.JSON(t, &out)
 		if string(out.Jobs[0]["lastState"]) != `"failed"` {
 			t.Errorf("last state %s", out.Jobs[0]["lastState"])
+		}
+	})
+}
+
+// around is the workers that there are.
+type around []domain.Worker
+
+func (a around) List(context.Context) ([]domain.Worker, error) { return a, nil }
+
+// A save warns of tags that no worker which is up offers together, and goes through. (J-B10)
+func TestTagsThatNobodyOffersAreSaidAtTheSave(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		job := yaml("a", "tags: [gpu, east]")
+		for name, c := range map[string]struct {
+			workers around
+			warned  bool
+		}{
+			"one offers both":                  {around{{Name: "x"}, {Name: "y", Tags: []string{"east", "gpu", "fast"}}}, false},
+			"each offers one":                  {around{{Name: "x", Tags: []string{"gpu"}}, {Name: "y", Tags: []string{"east"}}}, true},
+			"who offered them is gone":         {around{{Name: "x"}, {Name: "y", Tags: []string{"east", "gpu"}, State: domain.WorkerGone}}, true},
+			"nobody is up, which is no matter": {around{{Name: "y", State: domain.WorkerGone}}, false},
+		} {
+			w.jobs.Workers = c.workers
+			for range 2 { // also where nothing has changed
+				r := w.apply(edge.AdminToken, job).Results[0]
+				said := slices.ContainsFunc(r.Warnings, func(p map[string]any) bool {
+					return strings.Contains(p["message"].(string), "gpu, east") && p["line"] == 6.0
+				})
+				if said != c.warned || len(r.Warnings) > 1 {
+					t.Errorf("%s: warnings %v", name, r.Warnings)
+				}
+			}
+			checked := w.API(edge.AdminToken, "POST", "/api/v1/apply", body(t, true, job))
+			if checked.Status != 200 || strings.Contains(checked.Body, "gpu, east: instances wait") != c.warned {
+				t.Errorf("%s: a dry run says %s", name, checked.Body)
+			}
+			if r := w.apply(edge.AdminToken, yaml("b")).Results[0]; len(r.Warnings) > 0 {
+				t.Errorf("%s: without tags %v", name, r.Warnings)
+			}
 		}
 	})
 }
