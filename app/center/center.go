@@ -17,6 +17,7 @@ import (
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/modules/backfill"
 	"github.com/axsched/ax/modules/broker"
+	"github.com/axsched/ax/modules/calendar"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/fleet"
 	"github.com/axsched/ax/modules/incident"
@@ -127,14 +128,16 @@ type life struct {
 	nudger *nudger
 	// versions are shared by all roles of the process.
 	versions job.Versions
-	broker   *broker.Broker   // nil without the role
-	office   *lease.Office    // the broker's; nil without the role
-	memo     instance.Memo    // of all roles
-	keeper   *incident.Keeper // nil without the role broker
-	pump     *backfill.Pump   // nil without the role broker
-	sched    *scheduler.Scheduler
-	fleet    *fleet.Watch
-	pools    []rolePool
+	// calendars are their versions, shared likewise.
+	calendars calendar.Memory
+	broker    *broker.Broker   // nil without the role
+	office    *lease.Office    // the broker's; nil without the role
+	memo      instance.Memo    // of all roles
+	keeper    *incident.Keeper // nil without the role broker
+	pump      *backfill.Pump   // nil without the role broker
+	sched     *scheduler.Scheduler
+	fleet     *fleet.Watch
+	pools     []rolePool
 }
 
 // rolePool is a role's own pool.
@@ -331,7 +334,7 @@ func (l *life) startScheduler(ctx context.Context, g *errgroup.Group, c *core) {
 	if l.broker != nil {
 		c.lifecycle.Early = early{l.broker, l.office, c.db}
 	}
-	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Maker: c.lifecycle, Fired: c.instances,
+	l.sched = scheduler.New(scheduler.Scheduler{Store: c.triggers.Store, IDs: l.ids, Specs: c.jobs, Calendars: c.calendars, Maker: c.lifecycle, Fired: c.instances,
 		Fast: fastpath.New(l.o.Transport, scheduler.KeyTTL), Clock: l.o.Now})
 	g.Go(func() error { return l.sched.Run(ctx) })
 	g.Go(func() error { return each(ctx, warmEach, "definitions of what is due soon", c.warm) })

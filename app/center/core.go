@@ -10,6 +10,8 @@ import (
 	"github.com/axsched/ax/modules/backfill"
 	"github.com/axsched/ax/modules/board"
 	boardstore "github.com/axsched/ax/modules/board/store"
+	"github.com/axsched/ax/modules/calendar"
+	calendarstore "github.com/axsched/ax/modules/calendar/store"
 	"github.com/axsched/ax/modules/dag"
 	dagstore "github.com/axsched/ax/modules/dag/store"
 	"github.com/axsched/ax/modules/domain"
@@ -37,6 +39,7 @@ type core struct {
 	sessions  *accessstore.Store
 	jobs      *job.Definitions
 	triggers  *scheduler.Triggers
+	calendars *calendar.Calendars
 	plans     *scheduler.Plans
 	instances *instancestore.Store
 	lifecycle *instance.Lifecycle
@@ -53,9 +56,12 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.policy = policy.New(c.sessions, l.clock.now)
 	c.access = access.New(access.Options{Store: c.sessions, Rights: c.policy, IDs: l.ids.Next, Now: l.clock.now})
 	c.triggers = &scheduler.Triggers{Store: schedulerstore.New(db), IDs: l.ids, Nudge: l.nudger}
+	c.calendars = &calendar.Calendars{Store: calendarstore.New(db), Memory: &l.calendars, IDs: l.ids, Now: l.clock.now, Schedules: c.triggers, Projects: projects{c.access}, Audit: audit{c.access}}
+	c.triggers.Calendars = c.calendars
 	c.jobs = &job.Definitions{Store: jobstore.New(db), IDs: l.ids, Now: l.clock.now, Schedules: scheduler.Times{}, Triggers: jobTriggers{c.triggers},
-		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions}
-	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances}
+		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions, Calendars: c.calendars}
+	c.calendars.Jobs = c.jobs
+	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances, Calendars: c.calendars}
 	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure, Memo: &l.memo}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},

@@ -9,6 +9,7 @@ import (
 	backfillweb "github.com/axsched/ax/modules/backfill/web"
 	"github.com/axsched/ax/modules/board"
 	boardweb "github.com/axsched/ax/modules/board/web"
+	calendarweb "github.com/axsched/ax/modules/calendar/web"
 	"github.com/axsched/ax/modules/dag"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/fleet"
@@ -45,6 +46,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now},
 		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
 		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
+		&calendarweb.Handlers{Calendars: c.calendars, Zone: zone},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)

@@ -56,7 +56,11 @@ func (p *process) put(ctx context.Context, names []string, dry bool) error {
 	}
 	for _, f := range files {
 		if f.unsendable() {
-			return p.report(judgeFiles([]file{f}, job.Options{Now: p.now(), Schedules: scheduler.Times{}}))
+			r, err := judgeFiles([]file{f}, nil, job.Options{Now: p.now(), Schedules: scheduler.Times{}})
+			if err != nil {
+				return err
+			}
+			return p.report(r)
 		}
 	}
 	doc, err := c.Send(ctx, http.MethodPost, "/api/v1/apply", map[string]any{"files": files, "dryRun": dry})

@@ -21,6 +21,7 @@ const maxNext = 100_000
 type asking struct {
 	dialect, zone, from string
 	n                   int
+	gate                gating
 }
 
 func (p *process) next() *cobra.Command {
@@ -28,13 +29,17 @@ func (p *process) next() *cobra.Command {
 	cmd := &cobra.Command{Use: "next [--dialect D] [--tz ZONE] [--from T] [-n 5] -- EXPR", Short: "print when a cron expression fires next, offline",
 		Long: `Prints the next fires of a cron expression, one RFC 3339 instant a line with the zone's offset, strictly after
 --from, by the code that fires jobs. Before them, on the standard error, the expression as a sentence and what of it people
-may not expect, such as months that it passes over. Exit 1 with the reason when it is wrong or never fires. Without
---dialect the fields decide: 5 are unix, 7 quartz, 6 quartz where a day field has ? or an operator L, W, #, else seconds.`,
+may not expect, such as months that it passes over. Exit 1 with the reason when it is wrong or never fires. With
+--calendar FILE (as for ax calendars apply) only those that the calendar lets happen, moved where --else says so; what it passed
+over is told beside. Without --dialect the fields decide: 5 are unix, 7 quartz, 6 quartz where a day field has ? or an operator L, W, #, else seconds.`,
 		Args: cobra.MinimumNArgs(1), RunE: p.do(func(_ context.Context, args []string) error { return p.fires(a, strings.Join(args, " ")) })}
 	f := cmd.Flags()
 	f.StringVar(&a.dialect, "dialect", "", "unix, seconds or quartz")
 	f.StringVar(&a.zone, "tz", "UTC", "an IANA `zone` such as Asia/Shanghai")
 	f.StringVar(&a.from, "from", "", "an RFC 3339 instant; else now")
+	f.StringVar(&a.gate.file, "calendar", "", "a calendar `file` by which the fires are held back")
+	f.StringVar(&a.gate.on, "on", string(domain.GateWorkday), "with --calendar: the days on which it fires, workday or restday")
+	f.StringVar(&a.gate.otherwise, "else", string(domain.ElseSkip), "with --calendar: what becomes of other days' fires, skip, next or previous")
 	f.IntVarP(&a.n, "n", "n", 5, "how many")
 	return cmd
 }
@@ -66,17 +71,38 @@ func (p *process) fires(a asking, expr string) error {
 	if len(next) == 0 {
 		return fmt.Errorf("%q (%s) never fires after %s", expr, dialect, from.In(zone).Format(time.RFC3339))
 	}
+	s.Dialect = dialect
+	var coming []domain.Coming
+	if a.gate.file != "" {
+		if coming, err = p.gated(a.gate, s, zone, from, a.n); err != nil {
+			return err
+		}
+		if len(coming) == 0 {
+			return fmt.Errorf("the calendar lets none of its fires happen after %s", from.In(zone).Format(time.RFC3339))
+		}
+		next = nil
+		for _, c := range coming {
+			next = append(next, c.At)
+		}
+	}
 	lines := make([]string, len(next))
 	for i, t := range next {
 		lines[i] = t.Format(time.RFC3339Nano)
 	}
 	sentence, cautions := inWords(s, zone, from)
+	passed := []string{}
+	for _, c := range coming {
+		passed = append(passed, passedOver(c)...)
+	}
 	if p.json {
-		return p.value(map[string]any{"dialect": dialect, "timezone": a.zone, "next": lines, "words": sentence, "cautions": cautions})
+		return p.value(map[string]any{"dialect": dialect, "timezone": a.zone, "next": lines, "words": sentence, "cautions": cautions, "passed": passed})
 	}
 	p.note("%s (%s, %s)\n", sentence, dialect, a.zone)
 	for _, c := range cautions {
 		p.note("note: %s\n", c)
+	}
+	for _, text := range passed {
+		p.note("note: %s\n", text)
 	}
 	return p.printf("%s\n", strings.Join(lines, "\n"))
 }

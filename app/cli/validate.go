@@ -27,6 +27,9 @@ type checked struct {
 	Next     []time.Time `json:"next"`
 	// Unchecked are the dependencies that stand in none of the files.
 	Unchecked []string `json:"unchecked"`
+	// Calendar is the one that the job names and that stands in none of the files, so that no next
+	// fires are told; "" = none.
+	Calendar string `json:"uncheckedCalendar,omitempty"`
 }
 
 // report is all that validate has to say.
@@ -38,10 +41,12 @@ type report struct {
 
 func (p *process) validate() *cobra.Command {
 	var zone string
+	var calendars []string
 	cmd := &cobra.Command{Use: "validate FILE...", Short: "judge job files offline, as apply would",
 		Long: `Judges job files offline, with the code that the server uses: FILE is a file, a folder (every *.yaml and *.yml
 below it) or - for the standard input. Cycles among the files are found. A dependency on a job that is in none of
-them is no error here, since the server may have it: it is listed as unchecked, and apply checks it.`,
+them is no error here, since the server may have it: it is listed as unchecked, and apply checks it. So is a calendar,
+unless --calendar FILE gives it: then the next fires are told by it.`,
 		Args: cobra.MinimumNArgs(1), RunE: p.do(func(_ context.Context, args []string) error {
 			if _, err := (scheduler.Times{}).Zone(zone); err != nil {
 				return usage("--tz: %v", err)
@@ -50,15 +55,23 @@ them is no error here, since the server may have it: it is listed as unchecked, 
 			if err != nil {
 				return err
 			}
-			r := judgeFiles(files, job.Options{DefaultZone: zone, Now: p.now(), Schedules: scheduler.Times{}})
+			given, err := p.readCalendars(calendars)
+			if err != nil {
+				return err
+			}
+			r, err := judgeFiles(files, given, job.Options{DefaultZone: zone, Now: p.now(), Schedules: scheduler.Times{}})
+			if err != nil {
+				return err
+			}
 			return p.report(r)
 		})}
+	cmd.Flags().StringArrayVar(&calendars, "calendar", nil, "a calendar `file` that jobs name; may be given several times")
 	cmd.Flags().StringVar(&zone, "tz", "UTC", "the zone of jobs that name none; a server has its own default")
 	return cmd
 }
 
 // judgeFiles reads all files and judges each job and how they fit together.
-func judgeFiles(files []file, opts job.Options) report {
+func judgeFiles(files []file, calendars calendarFiles, opts job.Options) (report, error) {
 	var parsed []job.Parsed
 	var problems job.Problems
 	where := map[domain.JobKey]string{}
@@ -71,10 +84,15 @@ func judgeFiles(files []file, opts job.Options) report {
 		}
 	}
 	problems = append(problems, job.CheckGraph(elsewhere(parsed), parsed)...)
+	gates, unknown, err := foretell(parsed, calendars, opts)
+	if err != nil {
+		return report{}, err
+	}
+	problems = append(problems, gates...)
 	r := report{Valid: len(problems.Errors()) == 0, Jobs: []checked{}, Problems: wordedAll(problems)}
 	for _, j := range parsed {
 		c := checked{Job: j.Spec.Key().String(), File: where[j.Spec.Key()], Line: j.Line, Dialect: j.Spec.Schedule.Dialect,
-			Words: sentenceOf(j.Spec, opts.Now), Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}}
+			Words: sentenceOf(j.Spec, opts.Now), Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}, Calendar: unknown[j.Spec.Key()]}
 		for _, d := range j.Spec.Deps {
 			if _, here := where[d.Key()]; !here {
 				c.Unchecked = append(c.Unchecked, d.Key().String())
@@ -85,7 +103,7 @@ func judgeFiles(files []file, opts job.Options) report {
 		}
 		r.Jobs = append(r.Jobs, c)
 	}
-	return r
+	return r, nil
 }
 
 // sentenceOf says when a job fires.
@@ -142,7 +160,11 @@ func (p *process) printReport(r report) error {
 	}
 	for _, j := range r.Jobs {
 		next := "never by itself"
-		if len(j.Next) > 0 {
+		switch {
+		case j.Calendar != "":
+			next = "next as calendar " + j.Calendar + " lets it"
+			p.note("%s:%d: note: %s lives by calendar %s, which is in none of these files (--calendar FILE): unchecked\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, j.Calendar)
+		case len(j.Next) > 0:
 			next = "next " + j.Next[0].Format(time.RFC3339)
 		}
 		if j.Dialect != "" {

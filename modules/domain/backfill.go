@@ -9,7 +9,19 @@ type PastFire struct {
 	// Present says that no schedule was in force at that moment, so that the definition in
 	// force now tells when the fire would have been due.
 	Present bool
+	// Held says that the calendar let no fire about the date happen: At is the first that the
+	// schedule asked for, and it is none.
+	Held CalendarHold
 }
+
+// CalendarHold is what a calendar made of fires that did not happen on their day; "": they happened.
+type CalendarHold string
+
+// The holds.
+const (
+	HeldSkipped CalendarHold = "skipped"
+	HeldMoved   CalendarHold = "moved" // to another day, and so perhaps to another business date
+)
 
 // PastQuery asks for a job's fires about business dates, which are in order.
 type PastQuery struct {

@@ -142,3 +142,16 @@ type PassedDay struct {
 	Label string
 	To    BizDate // where its fires were moved; zero: they are skipped
 }
+
+// CalendarMove is what a change of a calendar does to the fires to come of one job: those that
+// happen no more, and those that happen only now. A fire whose business date alone changes is in
+// both. Of each only the first are listed; the counts are of all that were looked at.
+type CalendarMove struct {
+	Job                   ID
+	Gone, Added           []Coming
+	GoneCount, AddedCount int
+	More                  bool // there are so many fires that not all were looked at
+}
+
+// Any tells whether anything moves, as far as was looked at.
+func (m CalendarMove) Any() bool { return m.GoneCount+m.AddedCount > 0 || m.More }

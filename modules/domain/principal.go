@@ -18,6 +18,7 @@ const (
 	ActJobWrite          Action = "job.write"              //
 	ActJobPause          Action = "job.pause"              //
 	ActJobDelete         Action = "job.delete"             //
+	ActCalendarWrite     Action = "calendar.write"         // make, change and delete; whoever reads jobs reads them
 	ActInstanceRead      Action = "instance.read"          //
 	ActInstanceTrigger   Action = "instance.trigger"       //
 	ActInstanceKill      Action = "instance.kill"          //

@@ -95,8 +95,9 @@ type Calendars interface {
 // coverAhead is how many days ahead a calendar should know the special days.
 const coverAhead = 30
 
-// byCalendar judges jobs against the calendars that they name, and tells their next fires by these.
-func (d *Definitions) byCalendar(ctx context.Context, parsed []Parsed) (Problems, error) {
+// Foretell judges jobs against the calendars that they name, and tells their next fires by these: Next
+// and Coming of each.
+func (d *Definitions) Foretell(ctx context.Context, parsed []Parsed) (Problems, error) {
 	var out Problems
 	for i := range parsed {
 		p := &parsed[i]

@@ -55,7 +55,8 @@ type Applied struct {
 	Job      domain.Job
 	Key      domain.JobKey
 	Change   Change
-	Next     []time.Time // the next fires, at most five
+	Next     []time.Time     // the next fires, at most five
+	Coming   []domain.Coming // the same, with what a calendar makes of them
 	Warnings Problems
 
 	startsByUpstream bool // it does so now, or did so before
@@ -111,7 +112,7 @@ func (d *Definitions) graph(ctx context.Context, seen domain.ProjectSet) (Graph,
 // applyOne creates a job or gives it a new version, when its meaning changed.
 func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed, existing domain.ID) (Applied, error) {
 	now, by := d.Now(), domain.PrincipalOf(ctx).Name
-	a := Applied{Key: p.Spec.Key(), Next: p.Next, Change: Created, Warnings: p.Warnings, startsByUpstream: p.Spec.Trigger == domain.TriggerUpstream}
+	a := Applied{Key: p.Spec.Key(), Next: p.Next, Coming: p.Coming, Change: Created, Warnings: p.Warnings, startsByUpstream: p.Spec.Trigger == domain.TriggerUpstream}
 	if existing == 0 {
 		a.Job = domain.Job{ID: d.IDs.Next(), ProjectID: project, Name: p.Spec.Name, Title: p.Spec.Title, Owner: p.Spec.Owner, Version: 1,
 			Enabled: p.Spec.Enabled, CreatedAt: now, UpdatedAt: now, Spec: p.Spec, Source: p.Text}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/job/store"
@@ -61,24 +60,6 @@ func (d *Definitions) Get(ctx context.Context, name string) (domain.Job, error) 
 
 func noJob(name string) error {
 	return domain.Fail(domain.NotFound, "there is no job %q", name).Coded("error.no_job", "job", name)
-}
-
-// NextOf gives the next fires of a job, at most n, given the next that its trigger
-// has (zero: none).
-func (d *Definitions) NextOf(j domain.Job, next time.Time, n int) ([]time.Time, error) {
-	if next.IsZero() || n < 1 {
-		return nil, nil
-	}
-	zone, err := d.Schedules.Zone(j.Spec.Timezone)
-	if err != nil {
-		return nil, err
-	}
-	out := []time.Time{next.In(zone)}
-	if j.Spec.Schedule.Kind == domain.ScheduleAt || n == 1 {
-		return out, nil
-	}
-	_, more, err := d.Schedules.Check(j.Spec.Schedule, zone, next, n-1)
-	return append(out, more...), err
 }
 
 // Neighbour is a job at the other end of a dependency.

@@ -90,7 +90,7 @@ func (d *Definitions) Check(ctx context.Context, files []File, seen domain.Proje
 		return nil, nil, err
 	}
 	faults := CheckGraph(there, parsed)
-	gates, err := d.byCalendar(ctx, parsed)
+	gates, err := d.Foretell(ctx, parsed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +125,7 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if err := checkNew(r.New, parsed, byKey); err != nil {
 		return nil, err
 	}
-	faults, err := d.byCalendar(ctx, parsed)
+	faults, err := d.Foretell(ctx, parsed)
 	if err != nil || len(faults.Errors()) > 0 {
 		return faults, err
 	}

@@ -33,6 +33,12 @@ func (p *Plans) Past(ctx context.Context, job domain.Job, q domain.PastQuery) ([
 			return nil, err
 		}
 		of = slices.DeleteFunc(of, func(f domain.PastFire) bool { return !q.Holds(f.At) })
+		if len(of) == 0 {
+			if of, err = heldOn(spans, present, date); err != nil {
+				return nil, err
+			}
+			of = slices.DeleteFunc(of, func(f domain.PastFire) bool { return !q.Holds(f.At) })
+		}
 		if out = append(out, of...); len(out) > q.Limit {
 			return nil, domain.Fail(domain.TooLarge, "job %s has more than %d fires on these business dates", job.Spec.Key(), q.Limit).WithHint("take fewer dates")
 		}
@@ -65,6 +71,27 @@ func pastOn(spans, present []plan.Span, date domain.BizDate) ([]domain.PastFire,
 	return out, nil
 }
 
+// heldOn is the first fire about a date that a calendar let not happen on its day, if there is one.
+func heldOn(spans, present []plan.Span, date domain.BizDate) ([]domain.PastFire, error) {
+	held, err := plan.HeldOn(spans, date)
+	if err != nil {
+		return nil, err
+	}
+	now, err := plan.HeldOn(present, date)
+	if err != nil {
+		return nil, err
+	}
+	now = slices.DeleteFunc(now, func(f plan.Fire) bool { return inForce(spans, f.Expected) })
+	for _, f := range append(held, now...) {
+		out := domain.PastFire{At: f.Expected, BizDate: date, Held: domain.HeldMoved}
+		if f.Refused != "" {
+			out.Held = domain.HeldSkipped
+		}
+		return []domain.PastFire{out}, nil
+	}
+	return nil, nil
+}
+
 // inForce reports whether a schedule was in force at a moment.
 func inForce(spans []plan.Span, at time.Time) bool {
 	for _, s := range spans {
@@ -82,7 +109,16 @@ func (p *Plans) present(ctx context.Context, job domain.ID, back time.Time) ([]p
 	if err != nil || !ok || t.Schedule.Kind == domain.ScheduleNone {
 		return nil, err
 	}
-	return []plan.Span{{ProjectID: t.ProjectID, JobID: t.JobID, Version: t.Version, Timing: t.Timing.ReachingBack(back)}}, nil
+	span := plan.Span{ProjectID: t.ProjectID, JobID: t.JobID, Version: t.Version, Timing: t.Timing.ReachingBack(back)}
+	if g := t.Gate; g.Calendar != 0 {
+		if p.Calendars == nil {
+			return nil, domain.Fail(domain.Invalid, "there are no calendars here").At("calendar")
+		}
+		if span.Calendar, err = p.Calendars.Version(ctx, g.Calendar, g.Version); err != nil {
+			return nil, err
+		}
+	}
+	return []plan.Span{span}, nil
 }
 
 // Asleep tells how long a paused job has been paused, and what its schedule would have

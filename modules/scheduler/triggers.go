@@ -143,30 +143,6 @@ func (t *Triggers) NextFires(ctx context.Context, jobs []domain.ID) (map[domain.
 	return out, nil
 }
 
-// Coming shows the next n fires of a job, as they will be taken; none when it is not due by
-// itself, or paused.
-func (t *Triggers) Coming(ctx context.Context, job domain.ID, n int) ([]domain.Coming, error) {
-	found, err := t.Store.Of(ctx, []domain.ID{job})
-	next := found[job].Next
-	if err != nil || next.IsZero() {
-		return nil, err
-	}
-	spans, broken, err := readSpans(ctx, t.Store, t.Calendars, []domain.ID{job}, next)
-	if err == nil {
-		err = broken[job]
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []domain.Coming
-	for i := range spans[job] {
-		if s := &spans[job][i]; s.Open() {
-			out, err = s.Coming(next.Add(-time.Millisecond), n)
-		}
-	}
-	return out, err
-}
-
 // change locks the job's trigger, lets edit say what is wanted, and writes what follows.
 func (t *Triggers) change(ctx context.Context, job domain.ID, edit func(*change) error) error {
 	return t.Store.Tx(ctx, func(ctx context.Context) error {

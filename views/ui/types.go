@@ -61,6 +61,7 @@ type Fire struct {
 	At      time.Time
 	BizDate string // that it is about; empty: not shown
 	Note    string
+	Passed  []string // what its calendar passed over since the one before
 }
 
 // Ref names a thing and leads to it. Title may be empty: then ID is shown alone.

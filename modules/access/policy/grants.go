@@ -18,7 +18,7 @@ var looking = []domain.Action{domain.ActProjectRead, domain.ActJobRead, domain.A
 var operating = []domain.Action{domain.ActJobPause, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActBackfillControl, domain.ActOrphanSettle, domain.ActWorkerDrain,
 	domain.ActIncidentClose}
 
-var editing = []domain.Action{domain.ActJobWrite, domain.ActJobDelete, domain.ActProjectCreate, domain.ActBackfillStart, domain.ActInstanceRelease}
+var editing = []domain.Action{domain.ActJobWrite, domain.ActJobDelete, domain.ActCalendarWrite, domain.ActProjectCreate, domain.ActBackfillStart, domain.ActInstanceRelease}
 
 var administering = []domain.Action{domain.ActInstanceRerunDone, domain.ActOrphanSucceed, domain.ActAuditRead, domain.ActUserAdmin}
 

@@ -36,7 +36,7 @@ const (
 	foreign = domain.ID(8)
 )
 
-var everyAction = []domain.Action{domain.ActProjectRead, domain.ActProjectCreate, domain.ActJobRead, domain.ActJobWrite, domain.ActJobPause, domain.ActJobDelete,
+var everyAction = []domain.Action{domain.ActProjectRead, domain.ActProjectCreate, domain.ActJobRead, domain.ActJobWrite, domain.ActJobPause, domain.ActJobDelete, domain.ActCalendarWrite,
 	domain.ActInstanceRead, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActInstanceRerunDone, domain.ActOrphanSettle,
 	domain.ActOrphanSucceed, domain.ActIncidentClose, domain.ActLogRead,
 	domain.ActWorkerRead, domain.ActWorkerDrain, domain.ActAuditRead, domain.ActUserAdmin}

@@ -25,13 +25,15 @@ const (
 	Present Why = "present"  // no schedule was in force; the definition in force now plans it
 	Unasked Why = "unasked"  // the job has no schedule: one instance a business date
 
-	Succeeded Why = "succeeded"
-	StandIn   Why = "stand_in"   // a success by hand stands in for it
-	Unended   Why = "unended"    // it has not ended
-	NotDue    Why = "not_due"    // it lies in the future, or is due just now
-	Nothing   Why = "nothing"    // nothing is planned on the date
-	NotFailed Why = "not_failed" // only what failed is wanted, and it did not, or is not there
-	Ended     Why = "ended"      // it ended without success and runs again
+	Succeeded     Why = "succeeded"
+	StandIn       Why = "stand_in"       // a success by hand stands in for it
+	Unended       Why = "unended"        // it has not ended
+	NotDue        Why = "not_due"        // it lies in the future, or is due just now
+	Nothing       Why = "nothing"        // nothing is planned on the date
+	CalendarSkips Why = "calendar_skips" // the calendar lets no fire about the date happen
+	CalendarMoves Why = "calendar_moves" // the calendar moved its fires to another day
+	NotFailed     Why = "not_failed"     // only what failed is wanted, and it did not, or is not there
+	Ended         Why = "ended"          // it ended without success and runs again
 )
 
 // ItemState is where an item stands.

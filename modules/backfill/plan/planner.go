@@ -145,7 +145,8 @@ func (p *planner) scheduled(j domain.Job, date domain.BizDate, fires []domain.Pa
 			byHand = byHand || in.State == domain.Success
 		}
 	}
-	fires = union(fires, byKey)
+	held := heldBack(fires)
+	fires = union(slices.DeleteFunc(slices.Clone(fires), func(f domain.PastFire) bool { return f.Held != "" }), byKey)
 	var out []Item
 	for _, f := range fires {
 		if p.wanted != nil && !p.wanted[f.At.UnixMilli()] || !p.request.Past(nil).Holds(f.At) {
@@ -166,10 +167,23 @@ func (p *planner) scheduled(j domain.Job, date domain.BizDate, fires []domain.Pa
 	}
 	if len(fires) == 0 && !p.request.narrow() {
 		it := p.item(j, date)
-		it.Act, it.Why, it.Version = Leave, Nothing, 0
+		it.Act, it.Why, it.Version = Leave, held, 0
 		out = append(out, it)
 	}
 	return out
+}
+
+// heldBack is why a date without fires has none.
+func heldBack(fires []domain.PastFire) Why {
+	for _, f := range fires {
+		switch f.Held {
+		case domain.HeldSkipped:
+			return CalendarSkips
+		case domain.HeldMoved:
+			return CalendarMoves
+		}
+	}
+	return Nothing
 }
 
 // union adds instances that no fire of the list stands for. Where these show that the date

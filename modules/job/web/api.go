@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -74,14 +73,12 @@ func (h *Handlers) settleNext(ctx context.Context, applied []job.Applied) error 
 	for i, a := range applied {
 		ids[i] = a.Job.ID
 	}
-	next, err := h.Fires.NextFires(ctx, ids)
+	coming, err := h.Fires.Coming(ctx, ids, shownFires)
 	if err != nil {
 		return err
 	}
-	for i, a := range applied {
-		if applied[i].Next, err = h.Jobs.NextOf(a.Job, next[a.Job.ID], shownFires); err != nil {
-			return err
-		}
+	for i := range applied {
+		applied[i].Coming = coming[ids[i]]
 	}
 	return nil
 }
@@ -101,16 +98,17 @@ type apiResult struct {
 	// Kind is what makes it due: cron, every, at, upstream or none.
 	Kind     domain.ScheduleKind `json:"kind"`
 	Next     []time.Time         `json:"next"`
+	Coming   []apiComing         `json:"coming"` // the same, with what the job's calendar makes of them
 	Warnings []apiProblem        `json:"warnings"`
 }
 
 func resultOf(c echo.Context, a job.Applied, dry bool) apiResult {
-	out := apiResult{Job: a.Key.String(), Change: a.Change, Version: a.Job.Version, ID: a.Job.ID, Kind: kindOf(a.Job.Spec), Next: []time.Time{}, Warnings: problemsOf(c, a.Warnings)}
+	out := apiResult{Job: a.Key.String(), Change: a.Change, Version: a.Job.Version, ID: a.Job.ID, Kind: kindOf(a.Job.Spec), Next: []time.Time{}, Coming: []apiComing{}, Warnings: problemsOf(c, a.Warnings)}
 	if dry && a.Change == job.Created {
 		out.ID = 0
 	}
 	if a.Job.Enabled {
-		out.Next = slices.Concat(out.Next, a.Next)
+		out.Next, out.Coming = momentsOf(a.Coming), comingOf(a.Coming)
 	}
 	return out
 }
@@ -126,7 +124,8 @@ type apiChecked struct {
 type apiRead struct {
 	Job          string      `json:"job"`
 	Next         []time.Time `json:"next"`
-	Words        string      `json:"words"` // the schedule as a sentence; what people may not expect of it are warnings
+	Coming       []apiComing `json:"coming"` // the same, with what the job's calendar makes of them
+	Words        string      `json:"words"`  // the schedule as a sentence; what people may not expect of it are warnings
 	Timezone     string      `json:"timezone"`
 	Timeout      int         `json:"timeout"` // seconds
 	TimeoutGiven bool        `json:"timeoutGiven"`
@@ -153,7 +152,7 @@ func (h *Handlers) apiValidate(c echo.Context) error {
 	}
 	out := apiChecked{OK: len(problems.Errors()) == 0, Problems: problemsOf(c, problems), Jobs: make([]apiRead, len(parsed))}
 	for i, p := range parsed {
-		out.Jobs[i] = apiRead{p.Spec.Key().String(), slices.Concat([]time.Time{}, p.Next), h.scheduleWords(ctx, p.Spec), p.Spec.Timezone, p.Spec.TimeoutSec, p.Spec.TimeoutGiven}
+		out.Jobs[i] = apiRead{p.Spec.Key().String(), momentsOf(p.Coming), comingOf(p.Coming), h.scheduleWords(ctx, p.Spec), p.Spec.Timezone, p.Spec.TimeoutSec, p.Spec.TimeoutGiven}
 	}
 	return c.JSON(http.StatusOK, out)
 }

@@ -107,8 +107,13 @@ func (h *Handlers) editPage(c echo.Context) error {
 		return err
 	}
 	// The text was judged with all others when it was saved, and nothing that it depends on can be deleted since.
+	ctx := c.Request().Context()
 	parsed, problems := h.Jobs.Read(t.files())
-	p.Check, err = h.judged(c.Request().Context(), parsed, problems, &j)
+	gates, err := h.Jobs.Foretell(ctx, parsed)
+	if err != nil {
+		return err
+	}
+	p.Check, err = h.judged(ctx, parsed, append(problems, gates...), &j)
 	if err != nil {
 		return err
 	}
@@ -286,7 +291,7 @@ func (h *Handlers) judged(ctx context.Context, parsed []job.Parsed, problems job
 	if err != nil {
 		return out, err
 	}
-	out.Schedule, out.Expr, out.Dialect, out.Zone, out.Next = h.scheduleWords(ctx, spec), writtenExpr(spec.Schedule), spec.Schedule.Dialect, spec.Timezone, h.shownFires(spec, next)
+	out.Schedule, out.Expr, out.Dialect, out.Zone, out.Next = h.scheduleWords(ctx, spec), writtenExpr(spec.Schedule), spec.Schedule.Dialect, spec.Timezone, shownComing(ctx, next)
 	out.NoNext = i18n.T(ctx, noNext(spec))
 	out.Timeout, out.TimeoutDefault = time.Duration(spec.TimeoutSec)*time.Second, !spec.TimeoutGiven
 	return out, nil
@@ -294,15 +299,13 @@ func (h *Handlers) judged(ctx context.Context, parsed []job.Parsed, problems job
 
 // nextFires are those that a definition promises. Where its schedule is that of the job as it
 // is, they are those of the job's trigger: a distance counts from the first save, not from now.
-func (h *Handlers) nextFires(ctx context.Context, p job.Parsed, old *domain.Job) ([]time.Time, error) {
-	if old == nil || !old.Enabled || old.Spec.Schedule != p.Spec.Schedule || old.Spec.Timezone != p.Spec.Timezone {
-		return p.Next, nil
+func (h *Handlers) nextFires(ctx context.Context, p job.Parsed, old *domain.Job) ([]domain.Coming, error) {
+	if old == nil || !old.Enabled || old.Spec.Schedule != p.Spec.Schedule || old.Spec.Timezone != p.Spec.Timezone ||
+		old.Spec.Calendar != p.Spec.Calendar || old.Spec.BizDate != p.Spec.BizDate {
+		return p.Coming, nil
 	}
-	next, err := h.next(ctx, *old)
-	if err != nil {
-		return nil, err
-	}
-	return h.Jobs.NextOf(*old, next, shownFires)
+	coming, err := h.Fires.Coming(ctx, []domain.ID{old.ID}, shownFires)
+	return coming[old.ID], err
 }
 
 func shown(say job.Lookup, ps job.Problems) []jobs.Problem {

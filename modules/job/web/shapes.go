@@ -183,11 +183,46 @@ type apiVersionText struct {
 	Source string `json:"source"`
 }
 
+// apiComing is one fire that is to come.
+type apiComing struct {
+	At        time.Time   `json:"at"`
+	BizDate   string      `json:"bizDate"`
+	MovedFrom string      `json:"movedFrom"` // the day that its calendar moved it from; "" = none
+	Passed    []apiPassed `json:"passed"`    // days before it on which the calendar let none happen
+}
+
+// apiPassed is such a day.
+type apiPassed struct {
+	Day     string `json:"day"`
+	Label   string `json:"label"`
+	MovedTo string `json:"movedTo"` // "" = skipped
+}
+
+func comingOf(fires []domain.Coming) []apiComing {
+	out := make([]apiComing, len(fires))
+	for i, c := range fires {
+		out[i] = apiComing{At: c.At, BizDate: c.BizDate.String(), MovedFrom: c.From.String(), Passed: make([]apiPassed, len(c.Passed))}
+		for n, p := range c.Passed {
+			out[i].Passed[n] = apiPassed{p.Day.String(), p.Label, p.To.String()}
+		}
+	}
+	return out
+}
+
+func momentsOf(fires []domain.Coming) []time.Time {
+	out := make([]time.Time, len(fires))
+	for i, c := range fires {
+		out[i] = c.At
+	}
+	return out
+}
+
 // apiWhole is one job with everything about its definition.
 type apiWhole struct {
 	apiJob
 	Source     string       `json:"source"`
 	NextFires  []time.Time  `json:"nextFires"` // at most five
+	Coming     []apiComing  `json:"coming"`    // the same, with what the job's calendar makes of them
 	Cautions   []string     `json:"cautions"`  // what people may not expect of the schedule
 	Versions   []apiVersion `json:"versions"`  // newest first
 	Dependents []string     `json:"dependents"`
@@ -198,14 +233,12 @@ func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
 	if err != nil {
 		return apiWhole{}, err
 	}
-	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: []time.Time{}, Cautions: h.cautions(ctx, j.Spec), Versions: []apiVersion{}}
-	if out.Next != nil {
-		fires, err := h.Jobs.NextOf(j, *out.Next, shownFires)
-		if err != nil {
-			return out, err
-		}
-		out.NextFires = append(out.NextFires, fires...)
+	coming, err := h.Fires.Coming(ctx, []domain.ID{j.ID}, shownFires)
+	if err != nil {
+		return apiWhole{}, err
 	}
+	fires := coming[j.ID]
+	out := apiWhole{apiJob: base[0], Source: j.Source, NextFires: momentsOf(fires), Coming: comingOf(fires), Cautions: h.cautions(ctx, j.Spec), Versions: []apiVersion{}}
 	versions, err := h.Jobs.Store.Versions(ctx, j.ID, shownVersions)
 	if err != nil {
 		return out, err

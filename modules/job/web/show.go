@@ -75,15 +75,11 @@ func (h *Handlers) today(ctx context.Context, s domain.JobSpec) string {
 }
 
 func (h *Handlers) fillFires(ctx context.Context, p *jobs.JobPage, j domain.Job) error {
-	next, err := h.next(ctx, j)
+	coming, err := h.Fires.Coming(ctx, []domain.ID{j.ID}, shownFires)
 	if err != nil {
 		return err
 	}
-	fires, err := h.Jobs.NextOf(j, next, shownFires)
-	if err != nil {
-		return err
-	}
-	p.Next = h.shownFires(j.Spec, fires)
+	p.Next = shownComing(ctx, coming[j.ID])
 	p.NoNext = i18n.T(ctx, flag(j.Enabled, noNext(j.Spec), "schedule.no_next_paused"))
 	return nil
 }

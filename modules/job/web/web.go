@@ -16,9 +16,11 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 )
 
-// Fires tells when jobs are due next; jobs that are not, or paused, are absent.
+// Fires tells when jobs are due; jobs that are not, or paused, are absent.
 type Fires interface {
 	NextFires(ctx context.Context, jobs []domain.ID) (map[domain.ID]time.Time, error)
+	// Coming shows the next n of each, as they will be taken.
+	Coming(ctx context.Context, jobs []domain.ID, n int) (map[domain.ID][]domain.Coming, error)
 }
 
 // Days reads the latest instances of jobs by business date, newest first, at most n
@@ -108,12 +110,6 @@ func (h *Handlers) named(c echo.Context, param string, action domain.Action) (do
 // allow asks whether the caller may save jobs in a project.
 func allow(ctx context.Context, project domain.ID) error {
 	return httpx.Allow(ctx, project, domain.ActJobWrite)
-}
-
-// next reads when one job is due next; zero: not by itself.
-func (h *Handlers) next(ctx context.Context, j domain.Job) (time.Time, error) {
-	found, err := h.Fires.NextFires(ctx, []domain.ID{j.ID})
-	return found[j.ID], err
 }
 
 const (

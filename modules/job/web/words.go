@@ -6,7 +6,6 @@ import (
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/i18n"
-	"github.com/axsched/ax/views/ui"
 )
 
 // Wording says schedules to people and reads what they choose in the form.
@@ -51,14 +50,4 @@ func (h *Handlers) zoneOf(s domain.JobSpec) *time.Location {
 		return time.UTC
 	}
 	return zone
-}
-
-// shownFires are fires of a job as a page shows them, each with the date that it is about.
-func (h *Handlers) shownFires(s domain.JobSpec, fires []time.Time) []ui.Fire {
-	zone := h.zoneOf(s)
-	out := make([]ui.Fire, len(fires))
-	for i, at := range fires {
-		out[i] = ui.Fire{At: at, BizDate: s.BizDate.Of(domain.BizDateOf(at, zone), nil).String()}
-	}
-	return out
 }

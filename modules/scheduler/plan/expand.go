@@ -153,6 +153,52 @@ func On(spans []Span, date domain.BizDate) ([]Fire, error) {
 	return out, nil
 }
 
+// HeldOn lists, of each span, the first fire about a business date that its calendar let not happen on
+// its day; Refused says why, and is empty for one that was moved to another day.
+func HeldOn(spans []Span, date domain.BizDate) ([]Fire, error) {
+	var out []Fire
+	for i := range spans {
+		s := &spans[i]
+		times, err := s.compiled()
+		if err != nil {
+			return nil, fmt.Errorf("the schedule in force from %s: %w", s.From.Format(time.RFC3339), err)
+		}
+		if f, ok := s.held(times, date); ok {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// held goes through the days whose fires are about the date.
+func (s *Span) held(times *Times, date domain.BizDate) (Fire, bool) {
+	g := times.gate
+	if g == nil || !g.filters() {
+		return Fire{}, false
+	}
+	start, end, ok := times.days(date)
+	if !ok {
+		return Fire{}, false
+	}
+	after, last := s.window(start, end)
+	for {
+		at, ok := g.own(after)
+		if !ok || at.After(last) {
+			return Fire{}, false
+		}
+		after = at
+		d := g.day(at)
+		if g.wanted(d) || times.BizDate(at) != date {
+			continue
+		}
+		f := Fire{Expected: at.UTC(), BizDate: date, Version: s.Version, Kind: domain.TriggerKind(s.Schedule.Kind)}
+		if _, moved := g.image(d); !moved || !g.moves() {
+			f.Refused = g.refusal(d)
+		}
+		return f, true
+	}
+}
+
 // Reach is how many days a fire may lie from its business date, either way: the longest
 // rule, and what working days add to it at the most that a year's calendar asks for.
 const Reach = 2 * domain.MaxBizDateShift
