@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,17 +90,21 @@ func (b *bed) Spec(_ context.Context, job domain.ID, version int) (domain.JobSpe
 }
 
 func (b *bed) Create(ctx context.Context, news []domain.NewInstance) ([]domain.Instance, error) {
-	for _, n := range news {
-		b.mu.Lock()
-		err := b.bad[n.JobID]
-		b.mu.Unlock()
-		if err != nil {
-			return nil, err
+	for some := range slices.Chunk(news, 50) {
+		var args []any
+		for _, n := range some {
+			b.mu.Lock()
+			err := b.bad[n.JobID]
+			b.mu.Unlock()
+			if err != nil {
+				return nil, err
+			}
+			id := b.ids.Next()
+			args = append(args, id, n.ProjectID, n.JobID, n.JobName, n.FireKey, string(n.Trigger), n.BizDate.String(), domain.Millis(n.Expected), id, n.Version, n.Reason, domain.Millis(b.now()))
 		}
-		id := b.ids.Next()
+		const row = ", (?, ?, ?, ?, ?, ?, ?, ?, 'running', 'queued', 1, ?, 1, '', ?, '', ?, 'default', ?, '')"
 		if _, err := b.db.Exec(ctx, "INSERT INTO instance (id, project_id, job_id, job_name, fire_key, trigger_kind, biz_date, expected_at, state, label, ver, "+
-			"run_id, run_no, trace_id, version, params, reason, lane, created_at, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', 'queued', 1, ?, 1, '', ?, '', ?, 'default', ?, '')",
-			id, n.ProjectID, n.JobID, n.JobName, n.FireKey, string(n.Trigger), n.BizDate.String(), domain.Millis(n.Expected), id, n.Version, n.Reason, domain.Millis(b.now())); err != nil {
+			"run_id, run_no, trace_id, version, params, reason, lane, created_at, message) VALUES "+strings.TrimPrefix(strings.Repeat(row, len(some)), ", "), args...); err != nil {
 			return nil, err
 		}
 	}
