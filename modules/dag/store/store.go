@@ -95,9 +95,7 @@ func (s *Store) Set(ctx context.Context, ds []domain.InstanceDep, now time.Time)
 	if len(ds) == 0 {
 		return nil
 	}
-	ds = slices.SortedFunc(slices.Values(ds), func(a, b domain.InstanceDep) int {
-		return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.No, b.No))
-	})
+	ds = slices.SortedFunc(slices.Values(ds), byKey)
 	u := dbx.Update{Table: "dep", Keys: columns[:3], Cols: []string{"state", "by_instance", "changed_at"}}
 	for _, d := range ds {
 		u.Rows = append(u.Rows, []any{d.InstanceID, d.Upstream, d.No, string(d.State), d.By, domain.Millis(now)})
@@ -134,16 +132,22 @@ func (s *Store) Covering(ctx context.Context, dates []Date, states ...domain.Dep
 			out = append(out, rows...)
 		}
 	}
+	slices.SortFunc(out, byKey)
 	return out, nil
 }
 
+func byKey(a, b domain.InstanceDep) int {
+	return cmp.Or(cmp.Compare(a.InstanceID, b.InstanceID), cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.No, b.No))
+}
+
+// covering gives no order: for the order of the key SQLite would go through all rows of a state.
 const covering = selected + "WHERE upstream_job_id IN ? AND state IN ? AND biz_date_to = '' AND biz_date = ? UNION ALL " +
-	selected + "WHERE upstream_job_id IN ? AND state IN ? AND biz_date_to >= ? AND biz_date <= ?" + inOrder
+	selected + "WHERE upstream_job_id IN ? AND state IN ? AND biz_date_to >= ? AND biz_date <= ?"
 
 // About reads the first rows, of whatever state, that are about a job on a business date.
 func (s *Store) About(ctx context.Context, job domain.ID, day domain.BizDate, limit int) ([]domain.InstanceDep, error) {
 	states := []string{string(domain.DepWaiting), string(domain.DepMet), string(domain.DepFailed), string(domain.DepVoid), string(domain.DepPassed), string(domain.DepWaived)}
-	return s.read(ctx, covering+" LIMIT ?", []domain.ID{job}, states, day.String(), []domain.ID{job}, states, day.String(), day.String(), limit)
+	return s.read(ctx, "SELECT * FROM ("+covering+") found ORDER BY instance_id + 0, upstream_job_id, no LIMIT ?", []domain.ID{job}, states, day.String(), []domain.ID{job}, states, day.String(), day.String(), limit)
 }
 
 // WaitingOf reads the waiting rows of the instances.
