@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbx"
 )
 
 // Nodes that take at once, transactions that die at any moment, a clock that goes on:
@@ -67,8 +68,11 @@ func TestEachPlannedTimeOnce(t *testing.T) {
 
 // Five thousand jobs are due in the same second, and two nodes want all of them: each fires once. (J-B3)
 func TestTwoNodesTakeTheSameBatch(t *testing.T) {
-	const jobs = 5000
 	eachBed(t, "2026-05-01T10:00:00Z", func(t *testing.T, b *bed) {
+		jobs := domain.ID(5000)
+		if b.db.Dialect() == dbx.SQLite {
+			jobs = 500 // which is for one machine, and slow under the race detector
+		}
 		err := b.db.Tx(t.Context(), func(ctx context.Context) error {
 			for job := domain.ID(1); job <= jobs; job++ {
 				if err := b.putIn(ctx, job, 1, cronSpec("0 * * * *"), true); err != nil {
@@ -94,14 +98,14 @@ func TestTwoNodesTakeTheSameBatch(t *testing.T) {
 		both.Wait()
 		b.drain(b.node(nil))
 		all, err := b.instances(t.Context(), "1 = 1")
-		if err != nil || len(all) != jobs {
+		if err != nil || len(all) != int(jobs) {
 			t.Errorf("%d instances, %v", len(all), err)
 		}
 		fired := map[domain.ID]bool{}
 		for _, in := range all {
 			fired[in.JobID] = true
 		}
-		if len(fired) != jobs {
+		if len(fired) != int(jobs) {
 			t.Errorf("%d of %d jobs fired", len(fired), jobs)
 		}
 	})

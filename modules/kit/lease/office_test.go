@@ -104,7 +104,7 @@ func TestATermEndsWhenTheEpochMoved(t *testing.T) {
 func TestADeletedOfficeIsMadeAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {
 		l := running(t, url)
-		ctx, stop := context.WithCancel(t.Context())
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 		defer stop()
 		var epochs []int64
 		err := l.Office(Broker).Run(ctx, func(termCtx context.Context, epoch int64) error {
