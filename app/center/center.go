@@ -284,7 +284,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	found := &standings{}
 	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock, found), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
 	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
-	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
+	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Shards: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
 		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
 	l.keeper = l.newKeeper(c, newRedisWatch(o.Config, found, l.fit, l.clock))
 	l.pump = backfill.NewPump(c.backfills)
@@ -359,8 +359,9 @@ func each(ctx context.Context, every time.Duration, name string, round func(cont
 func (l *life) heard(changes []domain.Change) {
 	if l.broker != nil {
 		l.broker.Changed(changes)
-		l.keeper.Changed(changes)
-		l.pump.Changed(changes)
+		whole := domain.OfInstances(changes)
+		l.keeper.Changed(whole)
+		l.pump.Changed(whole)
 		if l.broker.Active() {
 			return
 		}

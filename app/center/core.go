@@ -101,7 +101,7 @@ type listener struct {
 // Changed hands them on.
 func (li listener) Changed(changes []domain.Change) {
 	crash.At("commit.heard")
-	li.c.graph.Changed(changes)
+	li.c.graph.Changed(domain.OfInstances(changes))
 	li.l.heard(changes)
 }
 
@@ -159,7 +159,7 @@ func (r renderer) Render(ctx context.Context, spec domain.JobSpec, in domain.Ins
 		return instance.Rendered{}, err
 	}
 	out, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
-		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: 1,
+		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: in.Total(),
 		Workdays: func() (*domain.Calendar, error) { return r.jobs.CalendarOf(ctx, spec) }})
 	return instance.Rendered{Exec: out.Exec, Env: out.Env, Params: out.Params}, err
 }

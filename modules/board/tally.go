@@ -118,7 +118,7 @@ func started(c domain.Change) bool {
 	if in.RunNo != 1 || in.Trigger == domain.TriggerBackfill || tries > 0 || in.LostCount > 0 || in.StartedAt.IsZero() {
 		return false
 	}
-	return c.Move == domain.MoveStart || c.From.Label == domain.Dispatched && (in.State.Terminal() || in.State == domain.Retrying)
+	return c.Move == domain.MoveStart || !in.IsSplit() && c.From.Label == domain.Dispatched && (in.State.Terminal() || in.State == domain.Retrying)
 }
 
 // ran reports the end of a run that was under way, so that waiting for a retry or

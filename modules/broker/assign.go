@@ -19,6 +19,7 @@ type plan struct {
 	lightLeft int
 	hold      []domain.ID
 	skip      []domain.ID
+	split     []domain.Split
 	// replace: instance → those that it replaces
 	replace map[domain.ID][]domain.ID
 }
@@ -42,8 +43,8 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, erro
 	defer b.mem.mu.Unlock()
 	d := b.decider()
 	for i, in := range page {
-		switch spec := specs[i]; {
-		case spec == nil || d.m.coming[in.JobID] != 0 && spec.Overlap != domain.OverlapAllow && !begun(in):
+		switch spec := onlyOn(specs[i], in.Worker); {
+		case spec == nil || d.m.coming[in.JobID] != 0 && spec.Overlap != domain.OverlapAllow && !begun(in) && !in.IsShard():
 			d.p.left = append(d.p.left, wish{i, nil}) // a patrol looks again
 		case !d.one(in, *spec):
 			d.p.left = append(d.p.left, wish{i, spec})
@@ -99,7 +100,7 @@ type parcel struct {
 // left for lack of a target. One that may start and finds none is the next of its
 // job: others come after it.
 func (d *decider) one(in domain.Instance, spec domain.JobSpec) bool {
-	if spec.Overlap != domain.OverlapAllow {
+	if spec.Overlap != domain.OverlapAllow && !in.IsShard() {
 		if !d.mayStart(in, spec) {
 			return true
 		}
@@ -108,6 +109,9 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) bool {
 			l.next = in.ID
 			d.m.keep(in.JobID, l)
 		}
+	}
+	if spec.Sharded() && !in.IsShard() {
+		return d.split(in, spec)
 	}
 	if d.place(in, spec) {
 		return true

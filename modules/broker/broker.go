@@ -24,6 +24,7 @@ type Broker struct {
 	Queue    Queue
 	Judge    Judge
 	Overlaps Overlaps
+	Shards   Shards
 	Clock    Clock
 	Rows     Rows
 	Specs    Specs
@@ -51,6 +52,7 @@ type Broker struct {
 	desk    *desk
 	unsure  unsure
 	early   outbox
+	parts   parts
 
 	// Of the assigning loop alone.
 	backlogs   map[domain.Lane]*backlog
@@ -74,6 +76,7 @@ func New(b *Broker) *Broker {
 	b.mem = newMemory()
 	b.desk = newDesk()
 	b.ready, b.kills, b.wakes, b.early.came = make(bell, 1), make(bell, 1), make(bell, 1), make(bell, 1)
+	b.parts.came = make(bell, 1)
 	if b.Now == nil {
 		b.Now = time.Now
 	}
@@ -98,6 +101,7 @@ func (b *Broker) Changed(changes []domain.Change) {
 		return // the memory is built from the rows when a term begins
 	}
 	ended := false
+	b.parts.hear(changes)
 	for _, c := range changes {
 		if b.mem.changed(c) {
 			b.ready.ring()
@@ -106,7 +110,7 @@ func (b *Broker) Changed(changes []domain.Change) {
 		if at := c.Instance.WakeAt; !at.IsZero() {
 			_ = b.wheel.Add(c.Instance.ID, at) // beyond the horizon: the poll finds it
 		}
-		if q := b.backlogs[c.Instance.Lane]; q != nil && c.Instance.Label == domain.Queued {
+		if q := b.backlogs[c.Instance.Lane]; q != nil && c.Instance.Label == domain.Queued && !c.Instance.IsSplit() {
 			q.hear(c.Instance)
 			b.ready.ring()
 		}
@@ -158,6 +162,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	b.desk.clear()
 	b.early.take()
 	b.unsure.clear()
+	b.parts.take()
 	b.active.Store(true)
 	defer b.active.Store(false)
 	crash.At("takeover.raised")
@@ -170,6 +175,7 @@ func (b *Broker) Term(ctx context.Context, epoch int64) error {
 	g.Go(func() error { return b.book(ctx) })
 	g.Go(func() error { return b.loop(ctx, "assign", poll, b.ready, b.round) })
 	g.Go(func() error { return b.sendEarly(ctx) })
+	g.Go(func() error { return b.gatherParts(ctx) })
 	g.Go(func() error { return b.loop(ctx, "kill", poll, b.kills, b.tellKills) })
 	g.Go(func() error { return b.loop(ctx, "sweep", poll, b.wakes, b.sweep) })
 	g.Go(func() error { return b.wheel.Run(ctx, b.Now, func([]domain.ID) { b.wakes.ring() }) })

@@ -13,7 +13,7 @@ import (
 // any other. specs are their definitions. The room is theirs until settle is called, once
 // the transaction has ended: with the attempts that it committed, which are sent then, and
 // whether that is known; where it is not, Unsure must be told. The transaction must pass
-// the fence of the epoch returned. Safe for concurrent use; it asks no store.
+// the fence of the epoch returned. What is to be split waits for its turn too. Safe for concurrent use; it asks no store.
 func (b *Broker) Early(ready []domain.Instance, specs []domain.JobSpec) (as []domain.Assignment, epoch int64, settle func(committed []domain.Attempt, known bool)) {
 	if !b.Active() || b.unsure.any() {
 		return nil, 0, nil
@@ -25,7 +25,7 @@ func (b *Broker) Early(ready []domain.Instance, specs []domain.JobSpec) (as []do
 		return nil, 0, nil
 	}
 	for i, in := range ready {
-		if b.overtakes(in) || !d.unhindered(in, specs[i]) || !d.place(in, specs[i]) {
+		if specs[i].Sharded() || b.overtakes(in) || !d.unhindered(in, specs[i]) || !d.place(in, specs[i]) {
 			continue
 		}
 		if specs[i].Overlap != domain.OverlapAllow {

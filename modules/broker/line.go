@@ -162,6 +162,12 @@ func (m *memory) changed(c domain.Change) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	in := c.Instance
+	if in.IsShard() { // in nobody's way: its instance is
+		if a, ok := m.byInst[in.ID]; ok && !inFlight(in) {
+			m.land(a)
+		}
+		return false
+	}
 	l := m.line(in.JobID)
 	if in.Ver < l.verOf(in.ID) {
 		return false
@@ -179,7 +185,7 @@ func (m *memory) changed(c domain.Change) bool {
 	switch {
 	case c.Move == domain.MoveUnhold:
 		l.next = in.ID
-	case in.Label != domain.Queued && l.next == in.ID:
+	case (in.Label != domain.Queued || in.IsSplit()) && l.next == in.ID:
 		l.next = 0
 	}
 	m.keep(in.JobID, l)
@@ -203,7 +209,7 @@ func (m *memory) correct(job, id domain.ID, in domain.Instance, exists bool) {
 	if !exists || !begun(in) && in.Label != domain.HeldOverlap {
 		l.forget(id)
 	}
-	if l.next == id && (!exists || in.Label != domain.Queued) {
+	if l.next == id && (!exists || in.Label != domain.Queued || in.IsSplit()) {
 		l.next = 0
 	}
 	m.keep(job, l)

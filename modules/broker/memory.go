@@ -70,7 +70,7 @@ func begun(in domain.Instance) bool {
 	case domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan, domain.Backoff:
 		return true
 	case domain.Queued:
-		return in.Attempts > 0
+		return in.Attempts > 0 || in.IsSplit()
 	}
 	return false
 }

@@ -111,7 +111,7 @@ func (b *Broker) refresh(ctx context.Context, page []domain.Instance, specs []*d
 	b.mem.mu.Lock()
 	doubts := map[domain.ID]domain.ID{}
 	for i, in := range page {
-		if specs[i] != nil && specs[i].Overlap != domain.OverlapAllow && !begun(in) {
+		if specs[i] != nil && specs[i].Overlap != domain.OverlapAllow && !begun(in) && !in.IsShard() {
 			b.mem.doubts(in, doubts)
 		}
 	}

@@ -37,6 +37,12 @@ type Overlaps interface {
 	Replace(ctx context.Context, ids []domain.ID, by domain.ID) error
 }
 
+// Shards splits runs and lets what was split stand as its shards do.
+type Shards interface {
+	Split(ctx context.Context, splits []domain.Split) error
+	Gather(ctx context.Context, ids []domain.ID) error
+}
+
 // Clock moves instances whose wake time has come; it returns how many it looked at.
 type Clock interface {
 	Wake(ctx context.Context, limit int) (int, error)

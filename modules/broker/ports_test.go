@@ -34,7 +34,7 @@ func (w *world) Ready(_ context.Context, l domain.Lane, after domain.Instance, l
 	}
 	var keys []key
 	for _, in := range w.ins {
-		if in.Label == domain.Queued && in.Lane == l && (after.ID == 0 || order(keyOf(in), keyOf(after)) > 0) {
+		if in.Label == domain.Queued && !in.IsSplit() && in.Lane == l && (after.ID == 0 || order(keyOf(in), keyOf(after)) > 0) {
 			keys = append(keys, keyOf(in))
 		}
 	}
@@ -224,6 +224,46 @@ func (w *world) Unhold(_ context.Context, ids []domain.ID, _ string) error {
 // Skip cancels.
 func (w *world) Skip(_ context.Context, ids []domain.ID, _ string) error {
 	return w.each(ids, domain.Queued, domain.MoveSkip, domain.Cancelled, domain.Skipped)
+}
+
+// Split opens shards.
+func (w *world) Split(_ context.Context, splits []domain.Split) error {
+	for _, s := range splits {
+		err := w.commit([]domain.ID{s.Instance.ID}, func(in domain.Instance) (domain.Instance, domain.MoveName) {
+			if in.Ver != s.Instance.Ver || in.Label != domain.Queued {
+				return in, ""
+			}
+			in.Shards = s.Shards
+			return in, domain.MoveSplit
+		})
+		if err != nil {
+			return err
+		}
+		var born []domain.Change
+		for i := range s.Shards {
+			id := w.ready(s.Instance.JobID, func(in *domain.Instance) {
+				in.Sharding = domain.Sharding{PartOf: s.Instance.ID, Shard: i, Shards: s.Shards}
+				if s.Workers != nil {
+					in.Worker = s.Workers[i]
+				}
+			})
+			born = append(born, domain.Change{Instance: w.ins[id]})
+		}
+		w.b.Changed(born)
+	}
+	return nil
+}
+
+// Gather notes whom.
+func (w *world) Gather(_ context.Context, ids []domain.ID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.gatherErr; err != nil {
+		w.gatherErr = nil
+		return err
+	}
+	w.gathered = append(w.gathered, ids...)
+	return nil
 }
 
 // Replace kills.

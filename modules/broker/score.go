@@ -78,7 +78,7 @@ func (t *target) fits(spec domain.JobSpec) bool {
 		return false
 	}
 	for _, tag := range spec.Tags {
-		if !slices.Contains(t.Tags, tag) {
+		if !slices.Contains(t.Tags, tag) && tag != nameTag(t.Name) {
 			return false
 		}
 	}

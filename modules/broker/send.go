@@ -46,6 +46,11 @@ func (b *Broker) makeWay(ctx context.Context, p plan) error {
 			return err
 		}
 	}
+	if len(p.split) > 0 {
+		if err := b.Shards.Split(ctx, p.split); err != nil {
+			return err
+		}
+	}
 	for by, ids := range p.replace {
 		if err := b.Overlaps.Replace(ctx, ids, by); err != nil {
 			return err

@@ -45,6 +45,9 @@ type world struct {
 	posted  []Outgoing
 	applied []protocol.Report
 
+	gathered  []domain.ID
+	gatherErr error
+
 	workers  map[string]domain.Worker
 	gone     []domain.Boot
 	registry error
@@ -78,7 +81,7 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 }
 
 func (w *world) broker() *Broker {
-	return New(&Broker{Queue: w, Judge: w, Overlaps: w, Clock: w, Rows: w, Specs: w, Mail: w, Sender: w, Fleet: w, IDs: w.ids, Mono: time.Now})
+	return New(&Broker{Queue: w, Judge: w, Overlaps: w, Shards: w, Clock: w, Rows: w, Specs: w, Mail: w, Sender: w, Fleet: w, IDs: w.ids, Mono: time.Now})
 }
 
 // job makes a definition; spec may be zero.

@@ -42,6 +42,15 @@ func UpstreamFireKey(d BizDate) string { return "u:" + d.String() }
 // ManualFireKey is the key of a manual fire: its instance's own id.
 func ManualFireKey(id ID) string { return "m:" + id.String() }
 
+// ShardFireKey is the key of a shard's row: there is one for each part of a run. The keys of
+// a run sort as its parts do.
+func ShardFireKey(run ID, shard int) string {
+	return fmt.Sprintf("%s%04d", ShardFirePrefix(run), shard)
+}
+
+// ShardFirePrefix is what the keys of all shards of a run begin with.
+func ShardFirePrefix(run ID) string { return "p:" + run.String() + ":" }
+
 // Instance is one job for one fire. The run in force stands in it; a rerun files
 // the old round away as a Run. Times are UTC; the zero time means "not yet".
 type Instance struct {
@@ -79,6 +88,7 @@ type Instance struct {
 	AttemptID  ID // the attempt in force or the one that ended the run; 0 before the first
 	Message    string
 	CancelledBy
+	Sharding
 }
 
 // Delay is start − max(expected time, dependencies met) of a first start; false where

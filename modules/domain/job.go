@@ -156,6 +156,10 @@ type JobSpec struct {
 	Params   map[string]string `json:"params,omitempty"`
 	Env      map[string]string `json:"env,omitempty"`
 	Exec     Exec              `json:"exec"`
+	// Shards is into how many shards a run is split, at least 2; 0 = it is not. Broadcast splits
+	// it into one for each worker that is available when it starts. At most one of both is set.
+	Shards    int  `json:"shards,omitempty"`
+	Broadcast bool `json:"broadcast,omitempty"`
 
 	Idempotent      bool       `json:"idempotent,omitempty"`
 	OnWorkerLost    LossPolicy `json:"on_worker_lost"`
@@ -176,6 +180,9 @@ type JobSpec struct {
 	Enabled      bool `json:"enabled"`
 	EnabledGiven bool `json:"enabled_given,omitempty"`
 }
+
+// Sharded reports whether runs of the job are split into shards.
+func (s JobSpec) Sharded() bool { return s.Shards > 1 || s.Broadcast }
 
 // Key names the job.
 func (s JobSpec) Key() JobKey { return JobKey{s.Project, s.Name} }

@@ -16,6 +16,8 @@ const (
 	MoveWaive          MoveName = "waive"           // a person released it without what it waits for
 	MoveHold           MoveName = "hold"            // another instance of the job is in its way (overlap)
 	MoveUnhold         MoveName = "unhold"          // the way is free
+	MoveSplit          MoveName = "split"           // its run was split into shards, which go each its own way
+	MoveGather         MoveName = "gather"          // its shards stand otherwise than before
 	MoveDispatch       MoveName = "dispatch"        // an attempt was committed for a target
 	MoveWithdraw       MoveName = "withdraw"        // the attempt was taken back before its grant
 	MoveStart          MoveName = "start"           // the worker said that it started
@@ -62,6 +64,8 @@ var Moves = []Move{
 	{MoveWaive, running(WaitingDeps), running(Queued), false, "a person released it: what it still waits for is waived"},
 	{MoveHold, running(Queued), running(HeldOverlap), false, "another instance of the job is unfinished and its overlap policy queues"},
 	{MoveUnhold, running(HeldOverlap), running(Queued), false, "the instance that was in its way ended"},
+	{MoveSplit, running(Queued), running(Queued), false, "its run was split into shards; from now on it stands as they do"},
+	{MoveGather, with(running(Queued, Dispatched, Executing, Orphan), Status{Retrying, Backoff}), with(running(Queued, Dispatched, Executing, Orphan), Status{Retrying, Backoff}), true, "its shards stand otherwise: the most advanced of those that have not ended counts"},
 	{MoveDispatch, running(Queued), running(Dispatched), true, "an attempt was committed for a target"},
 	{MoveWithdraw, running(Dispatched), running(Queued), false, "the attempt was taken back before its grant: no ack, refused or drained"},
 	{MoveStart, running(Dispatched), running(Executing), true, "the worker journalled the start"},

@@ -149,6 +149,8 @@ func occurrences(events []domain.Event, fresh map[domain.ID]bool, ins map[domain
 		switch {
 		case !fresh[e.ID] || !there:
 			continue
+		case kind == domain.IncidentJobFailed && in.IsShard():
+			continue // its instance fails with it
 		case kind == domain.IncidentOrphan && in.Label != domain.Orphan:
 			continue // settled meanwhile
 		}

@@ -85,7 +85,7 @@ func (b *batch) dispatch(ctx context.Context, in domain.Instance, a domain.Assig
 	if in, err = b.move(in, domain.MoveDispatch, running(domain.Dispatched), ""); err != nil {
 		return domain.Attempt{}, err
 	}
-	return domain.Attempt{ID: a.Attempt, ProjectID: in.ProjectID, InstanceID: in.ID, RunID: in.RunID, Ordinal: in.Attempts,
+	return domain.Attempt{ID: a.Attempt, ProjectID: in.ProjectID, InstanceID: in.ID, RunID: in.RunID, Shard: in.Shard, Ordinal: in.Attempts,
 		State: domain.AttemptSent, Target: a.Target, Boot: a.Boot, Lane: in.Lane, MessageID: a.MessageID, DispatchedAt: b.now,
 		Deadline: time.Duration(spec.TimeoutSec) * time.Second}, nil
 }

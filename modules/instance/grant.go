@@ -94,6 +94,13 @@ func (l *Lifecycle) task(ctx context.Context, in domain.Instance, a domain.Attem
 	if err != nil {
 		return nil, err
 	}
+	if in.IsShard() {
+		whole, err := l.Store.Get(ctx, in.PartOf)
+		if err != nil {
+			return nil, err
+		}
+		in.Params = whole.Params // kept once for all shards
+	}
 	r, err := l.Renderer.Render(ctx, spec, in, a)
 	if err != nil {
 		return nil, err
@@ -102,7 +109,7 @@ func (l *Lifecycle) task(ctx context.Context, in domain.Instance, a domain.Attem
 		Attempt: int64(a.ID), TraceID: in.TraceID, TaskID: TaskID(in, spec), Project: spec.Project, TaskName: in.JobName,
 		BizDate: in.BizDate.String(), ExecType: spec.Exec.Type, Exec: r.Exec, Params: r.Params, Env: r.Env,
 		Expected: domain.Millis(in.Expected), Timeout: a.Deadline.Milliseconds(), Ordinal: a.Ordinal,
-		Shard: protocol.Shard{Index: a.Shard, Total: 1}, Lane: string(a.Lane), OnLost: string(spec.OnWorkerLost),
+		Shard: protocol.Shard{Index: a.Shard, Total: in.Total()}, Lane: string(a.Lane), OnLost: string(spec.OnWorkerLost),
 		Early: in.Trigger == domain.TriggerManual || in.Trigger == domain.TriggerBackfill || in.RunNo > 1,
 	}, nil
 }

@@ -23,6 +23,9 @@ func (l *Lifecycle) Kill(ctx context.Context, id domain.ID, actor, reason string
 		if !ok {
 			return domain.Fail(domain.NotFound, "there is no instance %s", id).Coded("error.no_instance", "id", id.String())
 		}
+		if err := whole(in, "killed"); err != nil {
+			return err
+		}
 		if in.State.Terminal() {
 			return domain.Fail(domain.Conflict, "instance %s has ended already: %s", id, in.Status).Coded("error.ended_already", "status", in.Status.String())
 		}
@@ -44,10 +47,10 @@ func (l *Lifecycle) Kill(ctx context.Context, id domain.ID, actor, reason string
 const stopLimit = 2 * time.Minute
 
 func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (domain.Instance, error) {
-	note := "killed by " + b.actor
-	if reason != "" {
-		note += ": " + reason
+	if in.IsSplit() {
+		return b.killShards(ctx, in, reason)
 	}
+	note := b.killNote(reason)
 	held := in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Orphan
 	if held {
 		as, err := b.read(ctx, []domain.ID{in.AttemptID})
@@ -67,6 +70,13 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 		}
 	}
 	return b.move(in, domain.MoveKill, killed, note)
+}
+
+func (b *batch) killNote(reason string) string {
+	if reason == "" {
+		return "killed by " + b.actor
+	}
+	return "killed by " + b.actor + ": " + reason
 }
 
 // Replace asks for the end of instances that a later one replaces (overlap:

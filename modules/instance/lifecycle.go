@@ -106,9 +106,9 @@ func (b *batch) move(in domain.Instance, name domain.MoveName, to domain.Status,
 
 // readySince is from when an instance that is ready by the move has waited for a target.
 // What a target did not take has never stopped waiting: else one that all targets refuse
-// would never come to its limit.
+// would never come to its limit. One that was split waits as its shards do.
 func readySince(in domain.Instance, by domain.MoveName, now time.Time) time.Time {
-	if by == domain.MoveWithdraw && !in.ReadyAt.IsZero() {
+	if (by == domain.MoveWithdraw || by == domain.MoveSplit || by == domain.MoveGather) && !in.ReadyAt.IsZero() {
 		return in.ReadyAt
 	}
 	return now
@@ -157,8 +157,12 @@ func (l *Lifecycle) record(ctx context.Context, changes []domain.Change) error {
 	if l.Unsure != nil {
 		l.Store.IfUnsure(ctx, func() { l.Unsure(idsOf(changes)) })
 	}
+	counted := domain.OfInstances(changes)
+	if len(counted) == 0 {
+		return nil
+	}
 	// Its few rows are those that every transaction raises.
-	return l.Store.BeforeCommit(ctx, func(ctx context.Context) error { return l.Tally.Record(ctx, changes) })
+	return l.Store.BeforeCommit(ctx, func(ctx context.Context) error { return l.Tally.Record(ctx, counted) })
 }
 
 func idsOf(changes []domain.Change) []domain.ID {

@@ -173,6 +173,8 @@ func standsAsJudged(p Pick, in domain.Instance, free bool) error {
 	switch {
 	case !free:
 		return domain.Fail(domain.Conflict, "instance %s is being changed right now", in.ID).WithHint("look again").Coded("orphan.busy")
+	case in.IsSplit():
+		return domain.Fail(domain.Conflict, "instance %s was split into shards: each orphan of them is settled by itself", in.ID).Coded("orphan.of_shards")
 	case in.Label != domain.Orphan:
 		return domain.Fail(domain.Conflict, "instance %s is no orphan: it is %s", in.ID, in.Status).Coded("orphan.changed", "status", in.Status.String())
 	case p.Attempt != 0 && p.Attempt != in.AttemptID:

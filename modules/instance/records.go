@@ -38,13 +38,18 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 			f.Attempt = &a
 		}
 	}
+	if in.IsSplit() {
+		if err = r.explainShards(ctx, &f); err != nil {
+			return f, err
+		}
+	}
 	switch in.Label {
 	case domain.WaitingDeps:
 		err = r.explainDeps(ctx, &f)
 	case domain.HeldOverlap:
 		err = r.explainOverlap(ctx, &f)
 	case domain.Queued:
-		if f.Workers, err = r.Workers.List(ctx); err == nil && (f.Spec.Overlap == domain.OverlapQueue || f.Spec.Overlap == domain.OverlapReplace) {
+		if f.Workers, err = r.Workers.List(ctx); err == nil && in.Shards == 0 && (f.Spec.Overlap == domain.OverlapQueue || f.Spec.Overlap == domain.OverlapReplace) {
 			err = r.explainOverlap(ctx, &f) // the broker holds it at its next look
 		}
 	case domain.Dispatched, domain.Executing, domain.Stopping:
@@ -77,6 +82,20 @@ func (r *Records) explainDeps(ctx context.Context, f *Facts) error {
 		if d.State == domain.DepWaiting {
 			f.Missing = append(f.Missing, d)
 		}
+	}
+	return nil
+}
+
+func (r *Records) explainShards(ctx context.Context, f *Facts) (err error) {
+	if f.Shards, err = r.Store.ShardsOf(ctx, f.Instance.JobID, f.Instance.RunID); err != nil {
+		return err
+	}
+	if s := firstWaiting(f.Shards); s != nil {
+		of, err := r.Explain(ctx, *s)
+		if err != nil {
+			return err
+		}
+		f.Waits = &of
 	}
 	return nil
 }

@@ -338,6 +338,9 @@ func (l *Lifecycle) Wake(ctx context.Context, limit int) (int, error) {
 	}
 	crash.At("wake.found")
 	return len(due), l.change(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance) error {
+		if in.IsSplit() {
+			return b.gather(ctx, in)
+		}
 		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
 		if err != nil {
 			return err

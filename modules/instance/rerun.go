@@ -24,6 +24,9 @@ func (l *Lifecycle) Rerun(ctx context.Context, id domain.ID, actor, reason strin
 		if !ok {
 			return domain.Fail(domain.NotFound, "there is no instance %s", id).Coded("error.no_instance", "id", id.String())
 		}
+		if err := whole(in, "run again"); err != nil {
+			return err
+		}
 		if !in.State.Terminal() {
 			return domain.Fail(domain.Conflict, "instance %s has not ended: it is %s", id, in.Status).
 				WithHint("kill it first, or wait for its end").Coded("error.not_ended", "status", in.Status.String())
@@ -167,7 +170,7 @@ func (b *batch) replace(ctx context.Context, was domain.Instance, o opening) (do
 	in.RunID = l.IDs.Next()
 	in.RunNo++
 	in.TraceID = domain.NewTraceID(in.RunID)
-	in.RetriesUsed, in.LostCount, in.Attempts = 0, 0, 0
+	in.RetriesUsed, in.LostCount, in.Attempts, in.Sharding = 0, 0, 0, domain.Sharding{}
 	in.AttemptID, in.StartedAt, in.FinishedAt, in.Message = 0, time.Time{}, time.Time{}, ""
 	in.CancelledBy = domain.CancelledBy{}
 	in.RequestedBy, in.Reason = b.actor, o.reason

@@ -20,6 +20,9 @@ type Facts struct {
 	Kill     *domain.Event    // killed: the order
 	Settle   *domain.Event    // ended as an orphan: what a person said
 	Workers  []domain.Worker  // queued, dispatched, executing, stopping
+	// Shards are those of a run that was split; Waits is of the first of them that waits.
+	Shards []domain.Instance
+	Waits  *Facts
 	// BrokerKnown says that BrokerThere is known.
 	BrokerKnown, BrokerThere bool
 	LostAfter                time.Duration // how long a worker may be silent; 0 = 10 s
@@ -40,6 +43,9 @@ func Why(f Facts) Sentence {
 
 func why(f Facts) Sentence {
 	in := f.Instance
+	if s, ok := whySplit(f); ok {
+		return s
+	}
 	switch in.State {
 	case domain.Success:
 		return whySuccess(f)

@@ -64,6 +64,9 @@ func whatKeeps(f Facts) (Sentence, bool) {
 // limit says until when an instance waits at most, and what happens then.
 func limit(f Facts) (Sentence, bool) {
 	in := f.Instance
+	if in.IsSplit() {
+		return Sentence{}, false // each of its shards has its own
+	}
 	switch in.Label {
 	case domain.Queued, domain.HeldOverlap, domain.HeldPool:
 		switch {

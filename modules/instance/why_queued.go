@@ -27,6 +27,11 @@ func whyQueued(f Facts) Sentence {
 		}
 		return say("why.no_worker", "at", since)
 	}
+	if only := f.Instance.Worker; only != "" {
+		if alive = having(alive, func(w domain.Worker) bool { return w.Name == only }); len(alive) == 0 {
+			return say("why.shard_worker", "worker", only, "at", since)
+		}
+	}
 	typed := having(alive, func(w domain.Worker) bool { return slices.Contains(w.Types, f.Spec.Exec.Type) })
 	if len(typed) == 0 {
 		return say("why.no_type", "type", f.Spec.Exec.Type, "workers", nameAll(alive), "at", since)

@@ -56,6 +56,7 @@ const (
 	idEnvReserved     = "env.reserved"
 	idValuesTooBig    = "values.too_big"
 	idZoneUnknown     = "zone.unknown"
+	idShardsBroadcast = "shards.broadcast"
 	idDialectAlone    = "dialect.alone"
 	idScheduleTwo     = "schedule.two"
 	idScheduleWrong   = "schedule.wrong"

@@ -43,6 +43,8 @@ func jobKeys() map[string]func(*draft, entry) {
 
 		"params":              func(d *draft, e entry) { d.spec.Params = d.variables(e, idParamName) },
 		"env":                 func(d *draft, e entry) { d.spec.Env = d.variables(e, idEnvName) },
+		"shards":              func(d *draft, e entry) { d.spec.Shards, _ = d.whole(e, 1, domain.MaxShards) },
+		"broadcast":           func(d *draft, e entry) { d.spec.Broadcast, _ = d.boolean(e) },
 		"idempotent":          func(d *draft, e entry) { d.spec.Idempotent, _ = d.boolean(e) },
 		"enabled":             func(d *draft, e entry) { d.spec.Enabled, d.spec.EnabledGiven = d.boolean(e) },
 		"queue_timeout":       func(d *draft, e entry) { d.spec.QueueTimeoutSec, _ = d.whole(e, 1, maxLimitSec) },

@@ -18,8 +18,7 @@ const (
 
 // unbuilt are keys of the job file that a later version will know.
 func unbuilt() []string {
-	return []string{"pool", "inputs", "shards", "broadcast",
-		"approval", "alerts", "outputs"}
+	return []string{"pool", "inputs", "approval", "alerts", "outputs"}
 }
 
 // draft is a job while its keys are read.
@@ -132,6 +131,7 @@ func (d *draft) job(e entry) {
 		}
 	}
 	d.require(e)
+	d.shards()
 	d.schedule()
 	d.waits()
 	d.sizes(e)
@@ -146,6 +146,16 @@ func (d *draft) require(e entry) {
 		if _, ok := d.given[key]; !ok {
 			d.add(e.at, e.path, idKeyMissing, "", "key", key)
 		}
+	}
+}
+
+// shards judges shards and broadcast together. One shard is none.
+func (d *draft) shards() {
+	if at, ok := d.given["shards"]; ok && d.spec.Broadcast {
+		d.add(at.keyAt, at.path, idShardsBroadcast, "")
+	}
+	if d.spec.Shards == 1 {
+		d.spec.Shards = 0
 	}
 }
 

@@ -98,6 +98,14 @@ type ShowPage struct {
 	Trace          string
 	Stale          string // its upstream ran again after it
 
+	// Whole leads from a shard to its instance; ShardNo is which it is, "2/8" (from 0).
+	Whole   ui.Ref
+	ShardNo string
+	// Shards are those of the run in force, those that have not succeeded first; MoreShards is
+	// how many are not shown.
+	Shards     []Shard
+	MoreShards int
+
 	Tab     string
 	TabURLs map[string]string
 	Runs    []Run // oldest first; the attempts are tabs inside
@@ -139,6 +147,18 @@ type Run struct {
 	Status   ui.Status
 	Trace    string
 	Attempts []Attempt
+}
+
+// Shard is one part of a run.
+type Shard struct {
+	No       int
+	URL      string
+	Status   ui.Status
+	Target   ui.Ref // where it is or was; of a broadcast's that was not sent yet, where it goes
+	Attempts int
+	Started  time.Time
+	Elapsed  time.Duration
+	Message  string
 }
 
 // Attempt is one sending to one target. Zero times did not happen. Outcome is

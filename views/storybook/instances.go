@@ -48,6 +48,7 @@ func instanceStories() []Story {
 		{"instance-deps", tab("deps")},
 		{"instance-history", tab("history")},
 		{"instance-failed", func(s layout.Shell) templ.Component { return instances.Show(failedInstance(s)) }},
+		{"instance-shards", func(s layout.Shell) templ.Component { return instances.Show(splitInstance(s)) }},
 		{"instance-waiting", func(s layout.Shell) templ.Component { return instances.Show(waitingInstance(s)) }},
 	}
 }
@@ -209,5 +210,24 @@ func waitingInstance(s layout.Shell) instances.ShowPage {
 	p.Kill = ui.Action{URL: "/instances/1/kill"}
 	p.Rerun = ui.Action{Denied: word(s.Lang, "It has not ended yet.", "尚未结束，不能重跑。")}
 	p.Log = instances.Log{Reason: word(s.Lang, "Not dispatched yet, so there is no output.", "尚未下发，因此没有输出。")}
+	return p
+}
+
+// splitInstance runs in shards, of which some have ended and one waits for its retry.
+func splitInstance(s layout.Shell) instances.ShowPage {
+	p := baseInstance(s, 9, "log")
+	p.Status = ui.Status{State: "running", Label: "executing"}
+	p.Why = word(s.Lang, "Its run is split into 8 shards: 2 × running, executing; 5 × succeeded.", "本轮拆成 8 个分片：2 × 运行中，执行中；5 × 成功。")
+	p.Started = p.Expected.Add(386 * time.Millisecond)
+	p.Runs = []instances.Run{{No: 1, Reason: word(s.Lang, "first", "首次"), Status: p.Status, Trace: sampleTrace}}
+	p.Log.Reason = word(s.Lang, "Each shard has its own output: it is on the page of the shard.", "各分片有自己的输出：见分片自己的页面。")
+	for i, status := range []ui.Status{{State: "failed", Label: "timeout"}, {State: "running", Label: "executing"}, {State: "retrying", Label: "backoff"}, {State: "success"}, {State: "success"}} {
+		shard := instances.Shard{No: i, URL: "/instances/1", Status: status, Target: ui.Ref{ID: fmt.Sprintf("worker-0%d", i), URL: "/workers"}, Attempts: 1, Started: p.Started, Elapsed: time.Duration(i+1) * time.Minute}
+		if i == 0 {
+			shard.Message = word(s.Lang, "timed out after 20 min", "超过 20 分后被终止")
+		}
+		p.Shards = append(p.Shards, shard)
+	}
+	p.MoreShards = 3
 	return p
 }

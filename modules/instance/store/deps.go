@@ -25,7 +25,7 @@ func (s *Store) Outcomes(ctx context.Context, jobs []domain.ID, from, to domain.
 			out[o.JobID] = append(out[o.JobID], o)
 			return nil
 		}, "SELECT id, run_id, job_id, job_name, fire_key, biz_date, run_no, finished_at, state, label FROM instance "+
-			"WHERE job_id IN ? AND biz_date >= ? AND biz_date <= ? ORDER BY job_id, id", part, from.String(), to.String())
+			"WHERE job_id IN ? AND biz_date >= ? AND biz_date <= ? AND part_of = 0 ORDER BY job_id, id", part, from.String(), to.String())
 		if err != nil {
 			return nil, err
 		}

@@ -121,14 +121,14 @@ type Moved[T any] struct{ Was, Is *T }
 // moved are the columns that a move may change; of these a statement writes those
 // that differ in any of its rows.
 var moved = []string{"state", "label", "retries_used", "lost_count", "attempts", "deps_left", "queue_rank", "met_at", "ready_at", "wake_at",
-	"started_at", "finished_at", "attempt_id", "message", "cancelled_by_instance", "cancelled_by_run"}
+	"started_at", "finished_at", "attempt_id", "message", "cancelled_by_instance", "cancelled_by_run", "shards"}
 
 // Save writes moved instances back, each only if its ver is still the one read;
 // Is.Ver is the version as read. Conflict if any row has moved meanwhile.
 func (s *Store) Save(ctx context.Context, ins []Moved[domain.Instance]) error {
 	return s.save(ctx, ins, moved, func(r instanceRow) []any {
 		return []any{r.ID, r.Ver, r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
-			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun}
+			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun, r.Shards}
 	})
 }
 
@@ -137,7 +137,7 @@ func (s *Store) SaveRun(ctx context.Context, ins []Moved[domain.Instance]) error
 	cols := append(slices.Clone(moved), "run_id", "run_no", "trace_id", "version", "params", "requested_by", "reason", "trigger_kind")
 	return s.save(ctx, ins, cols, func(r instanceRow) []any {
 		return []any{r.ID, r.Ver, r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
-			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun,
+			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun, r.Shards,
 			r.RunID, r.RunNo, r.TraceID, r.Version, r.Params, r.RequestedBy, r.Reason, r.TriggerKind}
 	})
 }
@@ -192,7 +192,7 @@ func (s *Store) WaitingDeps(ctx context.Context, made time.Time, limit int) ([]d
 // Unfinished reads the instances of one state, running or retrying, that have begun or
 // are held, oldest first. One state at a time comes in the order of its index.
 func (s *Store) Unfinished(ctx context.Context, state domain.State, after domain.ID, limit int) ([]domain.Instance, error) {
-	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = ? AND label <> ? AND (label <> ? OR attempts > 0) AND id > ? ORDER BY id LIMIT ?",
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = ? AND label <> ? AND (label <> ? OR attempts > 0 OR shards > 0 AND part_of = 0) AND id > ? ORDER BY id LIMIT ?",
 		string(state), string(domain.WaitingDeps), string(domain.Queued), after, limit)
 }
 
@@ -212,7 +212,7 @@ func (s *Store) OfDates(ctx context.Context, job domain.ID, dates []domain.BizDa
 	for i, d := range dates {
 		texts[i] = d.String()
 	}
-	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE job_id = ? AND biz_date IN ? ORDER BY id", job, texts)
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE job_id = ? AND biz_date IN ? AND part_of = 0 ORDER BY id", job, texts)
 }
 
 // CancelledBecauseOf reads the instances that were cancelled because of one.

@@ -10,7 +10,8 @@ import (
 )
 
 // Filter chooses instances; zero fields do not filter. With Job the order is
-// biz_date and id falling, else id falling.
+// biz_date and id falling, else id falling. Of one that was split, the label orphan alone
+// chooses its shards that are, since each is settled by itself.
 type Filter struct {
 	Projects []domain.ID // nil: all
 	Job      domain.ID
@@ -45,9 +46,11 @@ func (s *Store) List(ctx context.Context, f Filter) (ins []domain.Instance, stop
 	}
 	if len(rest.conds) == 0 {
 		t := w.from()
+		t.add(f.rows())
 		ins, err = s.read(ctx, "SELECT "+columns+" FROM instance"+t.where()+w.order()+" LIMIT ?", append(t.args, f.Limit)...)
 		return ins, Place{}, err
 	}
+	rest.add(f.rows())
 	for _, size := range windows {
 		end, err := s.skip(ctx, w, size)
 		if err != nil {
@@ -60,6 +63,15 @@ func (s *Store) List(ctx context.Context, f Filter) (ins []domain.Instance, stop
 		w.after = end
 	}
 	return ins, w.after, nil
+}
+
+// rows is which rows a list is of: those of instances, or those that can be an orphan
+// themselves.
+func (f Filter) rows() string {
+	if len(f.Labels) == 1 && f.Labels[0] == domain.Orphan {
+		return "(part_of > 0 OR shards = 0)"
+	}
+	return "part_of = 0"
 }
 
 // terms are conditions that hold together.
@@ -245,5 +257,5 @@ var begun = []domain.Label{domain.Dispatched, domain.Executing, domain.Stopping,
 // Begun reads the instances of a job that were sent to a target and have not ended,
 // oldest first.
 func (s *Store) Begun(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error) {
-	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND label IN ? AND job_id = ? ORDER BY id LIMIT ?", begun, job, limit)
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND label IN ? AND job_id = ? AND part_of = 0 ORDER BY id LIMIT ?", begun, job, limit)
 }

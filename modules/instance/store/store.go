@@ -69,6 +69,10 @@ type instanceRow struct {
 	Message             string
 	CancelledByInstance int64
 	CancelledByRun      int64
+	PartOf              int64
+	Shard               int
+	Shards              int
+	Worker              string
 }
 
 // TableName is gorm's.
@@ -94,8 +98,11 @@ func QueueRank(in domain.Instance) int {
 const stopRank = -1
 
 // rank is what to store: the place in the queue of an instance that waits for a
-// target, stopRank, or 0.
+// target, stopRank, or 0. One that was split is sent nowhere itself.
 func rank(in domain.Instance) int {
+	if in.IsSplit() {
+		return 0
+	}
 	switch in.Label {
 	case domain.Queued:
 		return QueueRank(in)
@@ -116,6 +123,7 @@ func toRow(in domain.Instance) instanceRow {
 		MetAt: domain.Millis(in.MetAt), ReadyAt: domain.Millis(in.ReadyAt), WakeAt: domain.Millis(in.WakeAt), CreatedAt: domain.Millis(in.CreatedAt),
 		StartedAt: domain.Millis(in.StartedAt), FinishedAt: domain.Millis(in.FinishedAt), AttemptID: int64(in.AttemptID),
 		Message: in.Message, CancelledByInstance: int64(in.CancelledBy.InstanceID), CancelledByRun: int64(in.CancelledBy.RunID),
+		PartOf: int64(in.PartOf), Shard: in.Shard, Shards: in.Shards, Worker: in.Worker,
 	}
 }
 
@@ -131,31 +139,34 @@ func (r instanceRow) instance() domain.Instance {
 		CreatedAt: domain.FromMillis(r.CreatedAt), StartedAt: domain.FromMillis(r.StartedAt), FinishedAt: domain.FromMillis(r.FinishedAt),
 		AttemptID: domain.ID(r.AttemptID), Message: r.Message,
 		CancelledBy: domain.CancelledBy{InstanceID: domain.ID(r.CancelledByInstance), RunID: domain.ID(r.CancelledByRun)},
+		Sharding:    domain.Sharding{PartOf: domain.ID(r.PartOf), Shard: r.Shard, Shards: r.Shards, Worker: r.Worker},
 	}
 }
 
 // columns of an instance in the order of dest.
 const columns = "id, project_id, job_id, job_name, fire_key, trigger_kind, biz_date, expected_at, state, label, ver, run_id, run_no, trace_id, version, params, " +
 	"retries_used, lost_count, attempts, requested_by, reason, lane, deps_left, queue_rank, met_at, ready_at, wake_at, created_at, started_at, finished_at, " +
-	"attempt_id, message, cancelled_by_instance, cancelled_by_run"
+	"attempt_id, message, cancelled_by_instance, cancelled_by_run, part_of, shard, shards, worker"
 
 var columnNames = strings.Split(columns, ", ")
 
 // zeroColumns are those whose default is 0 or the empty text.
 var zeroColumns = []string{"retries_used", "lost_count", "attempts", "requested_by", "reason", "deps_left", "queue_rank", "met_at", "ready_at", "wake_at",
-	"started_at", "finished_at", "attempt_id", "cancelled_by_instance", "cancelled_by_run"}
+	"started_at", "finished_at", "attempt_id", "cancelled_by_instance", "cancelled_by_run", "part_of", "shard", "shards", "worker"}
 
 // values are those of columns.
 func (r instanceRow) values() []any {
 	return []any{r.ID, r.ProjectID, r.JobID, r.JobName, r.FireKey, r.TriggerKind, r.BizDate, r.ExpectedAt, r.State, r.Label, r.Ver, r.RunID, r.RunNo,
 		r.TraceID, r.Version, r.Params, r.RetriesUsed, r.LostCount, r.Attempts, r.RequestedBy, r.Reason, r.Lane, r.DepsLeft, r.QueueRank, r.MetAt,
-		r.ReadyAt, r.WakeAt, r.CreatedAt, r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun}
+		r.ReadyAt, r.WakeAt, r.CreatedAt, r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun,
+		r.PartOf, r.Shard, r.Shards, r.Worker}
 }
 
 func (r *instanceRow) dest() []any {
 	return []any{&r.ID, &r.ProjectID, &r.JobID, &r.JobName, &r.FireKey, &r.TriggerKind, &r.BizDate, &r.ExpectedAt, &r.State, &r.Label, &r.Ver, &r.RunID, &r.RunNo,
 		&r.TraceID, &r.Version, &r.Params, &r.RetriesUsed, &r.LostCount, &r.Attempts, &r.RequestedBy, &r.Reason, &r.Lane, &r.DepsLeft, &r.QueueRank, &r.MetAt,
-		&r.ReadyAt, &r.WakeAt, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.AttemptID, &r.Message, &r.CancelledByInstance, &r.CancelledByRun}
+		&r.ReadyAt, &r.WakeAt, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.AttemptID, &r.Message, &r.CancelledByInstance, &r.CancelledByRun,
+		&r.PartOf, &r.Shard, &r.Shards, &r.Worker}
 }
 
 // read runs a SELECT of columns.

@@ -36,14 +36,15 @@ type brief struct {
 	Message      string    `json:"message"`
 	DelayMs      *int64    `json:"delayMs"`
 	Stale        *stale    `json:"stale"` // null: it is not, or it was not looked after here
+	Shard        *shard    `json:"shard"` // null: it is no shard
 }
 
 func briefOf(in domain.Instance, names map[domain.ID]domain.JobName) brief {
 	b := brief{ID: in.ID, Job: key(names, in), JobID: in.JobID, JobDeletedAt: stamp(names[in.JobID].DeletedAt), Project: names[in.JobID].Key.Project, TraceID: in.TraceID, BizDate: in.BizDate.String(),
 		ExpectedTime: stamp(in.Expected), State: string(in.State), Label: string(in.Label), Trigger: string(in.Trigger), Run: in.RunNo,
 		Version: in.Version, Lane: string(in.Lane), RequestedBy: in.RequestedBy, Reason: in.Reason, CreatedAt: stamp(in.CreatedAt),
-		ReadyAt: stamp(in.ReadyAt), StartedAt: stamp(in.StartedAt), FinishedAt: stamp(in.FinishedAt), Message: in.Message}
-	if d, ok := in.Delay(); ok {
+		ReadyAt: stamp(in.ReadyAt), StartedAt: stamp(in.StartedAt), FinishedAt: stamp(in.FinishedAt), Message: in.Message, Shard: shardOf(in)}
+	if d, ok := in.Delay(); ok && !in.IsShard() {
 		ms := d.Milliseconds()
 		b.DelayMs = &ms
 	}
@@ -57,6 +58,7 @@ type full struct {
 	Params      map[string]string `json:"params"`
 	CancelledBy *cancelled        `json:"cancelledBy"`
 	Attempts    []attempt         `json:"attempts"`
+	Shards      []shardBrief      `json:"shards"` // of the run in force; [] where it was not split
 	Runs        []run             `json:"runs"`
 	Deps        []dep             `json:"deps"`
 	History     []event           `json:"history"`
@@ -115,7 +117,7 @@ type event struct {
 func fullOf(w whole, names map[domain.ID]domain.JobName) full {
 	in := w.facts.Instance
 	out := full{brief: briefOf(in, names), Why: instance.Why(w.facts).English(), Params: map[string]string{},
-		Attempts: []attempt{}, Runs: []run{}, Deps: []dep{}, History: []event{}}
+		Attempts: []attempt{}, Shards: shardBriefs(w.facts), Runs: []run{}, Deps: []dep{}, History: []event{}}
 	out.Stale = staleOf(w.stale)
 	for _, p := range w.params() {
 		out.Params[p.name] = p.value

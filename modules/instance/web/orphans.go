@@ -210,7 +210,7 @@ func (h *Handlers) settleOneForm(c echo.Context) error {
 
 // settleOf is what the reader may do with an orphan on its own page.
 func settleOf(ctx context.Context, in domain.Instance) (settle ui.Action, verdicts []instances.Verdict) {
-	if in.Label != domain.Orphan {
+	if in.Label != domain.Orphan || in.IsSplit() {
 		return settle, nil
 	}
 	return offered(ctx, in, domain.ActOrphanSettle, "settle"), choices(ctx, httpx.Can(ctx, in.ProjectID, domain.ActOrphanSucceed))

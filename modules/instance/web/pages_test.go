@@ -166,3 +166,46 @@ func TestManyAttempts(t *testing.T) {
 		has(t, "the page", w.browser("3").get("/instances/"+in.ID.String()+"?tab=dispatch"), "exit code 5", "try 4")
 	})
 }
+
+// The page of an instance that was split shows each shard, and a shard's page leads back and
+// offers nothing that is done to the whole.
+func TestPagesOfShards(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		in := w.fire(11, "2026-02-03")
+		w.ok(w.life.Split(t.Context(), []domain.Split{{Instance: in, Shards: 3}}))
+		shards, err := w.life.Store.ShardsOf(t.Context(), in.JobID, in.RunID)
+		w.ok(err)
+		w.run(shards[1])
+		w.ok(w.life.Gather(t.Context(), []domain.ID{in.ID}))
+		b, page := w.browser("2"), "/instances/"+in.ID.String()
+		has(t, "the whole", b.get(page), "split into 3 shards", "shard 2", "/instances/"+shards[2].ID.String(), "w1", page+"/kill", "Each shard has its own output")
+		has(t, "in Chinese", b.get(page, "Accept-Language", "zh-CN"), "本轮拆成 3 个分片")
+		part := "/instances/" + shards[1].ID.String()
+		got := b.get(part)
+		has(t, "a shard", got, "runs on w1", "shard 1/3 of instance", page, "one shard")
+		lacks(t, "a shard", got, `action="`+part+"/kill", `action="`+part+"/rerun")
+		lacks(t, "the list", b.get("/instances"), shards[1].ID.String())
+		if f := b.submit(page, part+"/kill", "reason", "x"); f.status != http.StatusConflict {
+			t.Errorf("kill of a shard: %d", f.status)
+		}
+		var s struct {
+			Shards []struct {
+				ID    string
+				Index int
+				Label string
+			}
+			Shard *struct {
+				Instance     string
+				Index, Total int
+			}
+		}
+		w.api(viewer, "GET", "/api/v1"+page, "").into(t, &s)
+		if len(s.Shards) != 3 || s.Shards[1].Label != "executing" || s.Shards[2].Index != 2 || s.Shard != nil {
+			t.Errorf("the API says %+v", s)
+		}
+		w.api(viewer, "GET", "/api/v1"+part, "").into(t, &s)
+		if s.Shard == nil || s.Shard.Instance != in.ID.String() || s.Shard.Index != 1 || s.Shard.Total != 3 {
+			t.Errorf("of a shard the API says %+v", s)
+		}
+	})
+}

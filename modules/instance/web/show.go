@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -48,9 +49,14 @@ func (h *Handlers) showPage(c echo.Context) error {
 		p.Tab = "log"
 	}
 	p.Kill, p.Rerun, p.RerunNote = actions(ctx, in)
-	p.FromHere = httpx.FromHere(ctx, names[in.JobID], in.BizDate, in.State)
+	if !in.IsShard() {
+		p.FromHere = httpx.FromHere(ctx, names[in.JobID], in.BizDate, in.State)
+	}
 	p.Settle, p.Verdicts = settleOf(ctx, in)
 	p.Release, p.Stale = releaseOf(ctx, in), staleText(ctx, w.stale)
+	if p.Shards, p.MoreShards, err = h.shardsOf(ctx, w); err != nil {
+		return err
+	}
 	p.LostAttempt = in.AttemptID.String()
 	asked := c.QueryParam("attempt")
 	p.Runs = runsOf(ctx, w, asked)
@@ -87,6 +93,11 @@ func head(ctx context.Context, w whole, names map[domain.ID]domain.JobName) inst
 		Version: in.Version, Trace: in.TraceID, Steps: stepsOf(ctx, w),
 		GraphURL: "/dag?" + url.Values{"biz_date": {in.BizDate.String()}, "job": {key(names, in)}}.Encode()}
 	p.Delay, p.HasDelay = in.Delay()
+	if in.IsShard() {
+		p.HasDelay = false // its instance has one
+		p.ShardNo = fmt.Sprintf("%d/%d", in.Shard, in.Shards)
+		p.Whole = ui.Ref{ID: in.PartOf.String(), URL: instanceURL(in.PartOf)}
+	}
 	p.Command = commandText(spec.Exec)
 	if w.facts.Attempt != nil {
 		p.Target = targetRef(w.facts.Attempt.Target)
@@ -117,6 +128,10 @@ func commandText(e domain.Exec) string {
 
 // actions are what the reader may do with the instance as it stands.
 func actions(ctx context.Context, in domain.Instance) (kill, rerun ui.Action, note string) {
+	if in.IsShard() {
+		only := ui.Action{Denied: i18n.T(ctx, "inst.shard_only")}
+		return only, only, ""
+	}
 	if !in.State.Terminal() {
 		if in.Label != domain.Stopping {
 			kill = offered(ctx, in, domain.ActInstanceKill, "kill")
@@ -254,6 +269,9 @@ func (h *Handlers) logView(ctx context.Context, w whole, asked string) (instance
 	}
 	api := "/api/v1/instances/" + in.ID.String() + "/logs/"
 	if !ok {
+		if in.IsSplit() {
+			return instances.Log{Reason: i18n.T(ctx, "log.of_shards")}, nil
+		}
 		if in.State.Terminal() {
 			return instances.Log{Reason: i18n.T(ctx, "log.never_sent")}, nil
 		}

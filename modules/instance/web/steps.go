@@ -39,6 +39,9 @@ func stepsOf(ctx context.Context, w whole) []instances.Step {
 		{Mark: done(!a.StartedAt.IsZero()), Text: i18n.T(ctx, "step.started"), Note: noted(ctx, a.StartedAt)},
 		{Mark: done(in.State == domain.Success), Text: i18n.T(ctx, "step.succeeded"), Note: noted(ctx, in.FinishedAt)},
 	}
+	if in.IsSplit() {
+		steps = append(steps[:3], sentAsShards(ctx, in)...)
+	}
 	for i := range steps {
 		if steps[i].Mark == "open" {
 			steps[i].Mark = "blocked"

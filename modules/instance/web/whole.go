@@ -26,6 +26,13 @@ func (h *Handlers) whole(ctx context.Context, in domain.Instance) (whole, error)
 		return w, err
 	}
 	st := h.Records.Store
+	if in.IsShard() { // they are kept once, in its instance
+		of, err := st.Get(ctx, in.PartOf)
+		if err != nil {
+			return w, err
+		}
+		w.facts.Instance.Params = of.Params
+	}
 	if w.attempts, err = st.AttemptsOf(ctx, in.ID); err != nil {
 		return w, err
 	}

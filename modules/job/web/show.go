@@ -221,6 +221,12 @@ func facts(ctx context.Context, s domain.JobSpec) []jobs.Fact {
 	if len(s.Tags) > 0 {
 		out = append(out, jobs.Fact{Name: say("fact.tags"), Value: strings.Join(s.Tags, ", ")})
 	}
+	if s.Shards > 1 {
+		out = append(out, jobs.Fact{Name: say("fact.shards"), Value: strconv.Itoa(s.Shards)})
+	}
+	if s.Broadcast {
+		out = append(out, jobs.Fact{Name: say("fact.shards"), Value: say("fact.broadcast"), Note: say("fact.broadcast_note")})
+	}
 	if s.QueueTimeoutSec > 0 {
 		out = append(out, jobs.Fact{Name: say("fact.queue_timeout"), Value: seconds(s.QueueTimeoutSec)})
 	}

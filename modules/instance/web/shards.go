@@ -1,0 +1,93 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/instance"
+	"github.com/axsched/ax/modules/kit/i18n"
+	"github.com/axsched/ax/views/instances"
+)
+
+// shownShards is how many shards a page names.
+const shownShards = 100
+
+// shardsOf are the shards of the run in force, those that have not succeeded first, and how
+// many more there are.
+func (h *Handlers) shardsOf(ctx context.Context, w whole) ([]instances.Shard, int, error) {
+	all := slices.Clone(w.facts.Shards)
+	slices.SortStableFunc(all, func(a, b domain.Instance) int { return cmp.Compare(weight(a), weight(b)) })
+	shown := all[:min(len(all), shownShards)]
+	lost, err := h.targets(ctx, shown)
+	if err != nil {
+		return nil, 0, err
+	}
+	out := make([]instances.Shard, len(shown))
+	for i, s := range shown {
+		v := instances.Shard{No: s.Shard, URL: instanceURL(s.ID), Status: status(s.Status), Attempts: s.Attempts, Started: s.StartedAt,
+			Elapsed: took(ctx, s), Message: i18n.Retell(ctx, s.Message)}
+		if at := cmp.Or(lost[s.AttemptID].Target, s.Worker); at != "" {
+			v.Target = targetRef(at)
+		}
+		out[i] = v
+	}
+	return out, len(all) - len(shown), nil
+}
+
+// weight orders failed shards before open ones, and these before successes.
+func weight(s domain.Instance) int {
+	switch {
+	case s.State == domain.Success:
+		return 2
+	case s.State.Terminal():
+		return 0
+	}
+	return 1
+}
+
+// shard says of which instance a shard is a part.
+type shard struct {
+	Instance domain.ID `json:"instance"`
+	Index    int       `json:"index"` // from 0
+	Total    int       `json:"total"`
+}
+
+// shardBrief is one shard of an instance. Its id has a page and an API answer of its own.
+type shardBrief struct {
+	ID         domain.ID `json:"id"`
+	Index      int       `json:"index"`
+	State      string    `json:"state"`
+	Label      string    `json:"label"`
+	Worker     string    `json:"worker"` // the only one that may run it, of a broadcast; else ""
+	Attempts   int       `json:"attempts"`
+	StartedAt  stamp     `json:"startedAt"`
+	FinishedAt stamp     `json:"finishedAt"`
+	Message    string    `json:"message"`
+}
+
+func shardBriefs(f instance.Facts) []shardBrief {
+	out := make([]shardBrief, len(f.Shards))
+	for i, s := range f.Shards {
+		out[i] = shardBrief{ID: s.ID, Index: s.Shard, State: string(s.State), Label: string(s.Label), Worker: s.Worker, Attempts: s.Attempts,
+			StartedAt: stamp(s.StartedAt), FinishedAt: stamp(s.FinishedAt), Message: s.Message}
+	}
+	return out
+}
+
+func shardOf(in domain.Instance) *shard {
+	if !in.IsShard() {
+		return nil
+	}
+	return &shard{in.PartOf, in.Shard, in.Shards}
+}
+
+// sentAsShards are the steps of an instance that was split, in place of those of one attempt.
+func sentAsShards(ctx context.Context, in domain.Instance) []instances.Step {
+	return []instances.Step{
+		{Mark: "done", Text: i18n.T(ctx, "move.split"), Note: i18n.In(i18n.Lang(ctx), "evidence.shards", "n", in.Shards)},
+		{Mark: done(!in.StartedAt.IsZero()), Text: i18n.T(ctx, "step.started"), Note: noted(ctx, in.StartedAt)},
+		{Mark: done(in.State == domain.Success), Text: i18n.T(ctx, "step.succeeded"), Note: noted(ctx, in.FinishedAt)},
+	}
+}
