@@ -116,6 +116,12 @@ func (j jobTriggers) Put(ctx context.Context, d domain.Job) error {
 // Remove ends it.
 func (j jobTriggers) Remove(ctx context.Context, d domain.Job) error { return j.t.Remove(ctx, d.ID) }
 
+// Next is when the job is due next.
+func (j jobTriggers) Next(ctx context.Context, job domain.ID) (time.Time, error) {
+	found, err := j.t.NextFires(ctx, []domain.ID{job})
+	return found[job], err
+}
+
 // projects lets modules find projects by name.
 type projects struct{ a *access.Access }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ type applied struct {
 		Version  int              `json:"version"`
 		Kind     string           `json:"kind"`
 		Next     []string         `json:"next"`
+		NextWas  string           `json:"nextWas"`
 		Warnings []client.Problem `json:"warnings"`
 	} `json:"results"`
 }
@@ -89,6 +91,9 @@ func (p *process) showApplied(a applied, dry bool) error {
 		}
 		if r.Kind == string(domain.TriggerUpstream) {
 			next = whenUpstreamEnds
+		}
+		if r.NextWas != "" {
+			next = cmp.Or(next, "none") + " (was " + r.NextWas + ")"
 		}
 		rows[i] = []string{r.Job, r.Change, fmt.Sprint(r.Version), next}
 	}

@@ -45,11 +45,13 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/incidents/411052400640000021/close", 200, `{"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","open":false,"recovery":"by_hand","endedBy":"wang","endedWhy":"known"}`)
 	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","job":"hello","traceId":"05b45c4e-c000-4000-8000-000000000007","bizDate":"2026-02-03","state":"running","label":"queued","note":"The job is paused; this start by hand runs all the same."}`)
 	a.on("POST /api/v1/jobs/demo%2Forder_stat_daily/pause", 200, `{"id":"1","name":"demo/order_stat_daily","enabled":false}`)
+	a.on("GET /api/v1/jobs/hello", 200, `{"id":"4","name":"hello","enabled":false,"pause":{"since":"2026-02-01T02:00:00Z","fires":48,"more":false,"from":"2026-02-01","to":"2026-02-03"}}`)
 	a.on("POST /api/v1/jobs/hello/resume", 200, `{"id":"4","name":"hello","enabled":true}`)
 	a.on("DELETE /api/v1/jobs/hello", 204, "")
 	a.on("DELETE /api/v1/jobs/sync", 409, `{"error":{"kind":"conflict","message":"job sync cannot be deleted: stat depends on it","hint":"delete or change what depends on it first","problems":[{"job":"stat"}]}}`)
 	a.on("POST /api/v1/apply", 200, `{"results":[{"job":"a","change":"created","version":1,"id":"9","next":["2026-02-04T02:00:00+08:00"],"warnings":[
-{"file":"good.yaml","line":3,"column":3,"message":"no timeout is given","hint":"write timeout:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"warning"}]}],"dryRun":false}`)
+{"file":"good.yaml","line":3,"column":3,"message":"no timeout is given","hint":"write timeout:","excerpt":"    3 |   name: a\n      |   ^\n","severity":"warning"}]},
+{"job":"b","change":"updated","version":2,"id":"10","next":["2026-02-04T02:00:00+08:00"],"nextWas":"2026-02-03T18:30:00Z","warnings":[]},{"job":"c","change":"updated","version":2,"id":"11","next":[],"nextWas":"2026-02-03T18:30:00Z","warnings":[]}],"dryRun":false}`)
 	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[{"id":"1","job":"hello","planned":60,"fired":57,"skipped":1,"missed":1,"pending":1,"unplanned":0,"balanced":true,"reasons":{"missed: nobody was alive":1,"skipped: overlap":1},"absentCount":0,"absent":[]}]}`)
 	a.on("GET /api/v1/orphans", 200, `{"orphans":[{"id":"411052400640000001","job":"pay","project":"default","bizDate":"2026-02-03","state":"running","label":"orphan","run":1,"startedAt":"2026-02-03T02:00:01.000Z","attempt":"411052400640000002","target":"worker-07","lostAt":"2026-02-03T02:10:00.000Z","evidence":"worker worker-07 (boot 3) has been silent for 10s"}],"cursor":""}`)
 	a.on("POST /api/v1/orphans/settle", 200, `{"settled":1,"results":[{"id":"411052400640000001","state":"success","label":"","error":""},{"id":"411052400640000003","state":"success","label":"","error":"instance 411052400640000003 is no orphan: it is success"}]}`)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -68,14 +70,71 @@ func enabled(r row) string {
 	return "enabled"
 }
 
-// switchJob is pause or resume.
+// switchJob is pause or resume. Resuming says first what lies in the pause.
 func (p *process) switchJob(verb, short string) *cobra.Command {
 	return &cobra.Command{Use: verb + " JOB", Short: short, Args: cobra.ExactArgs(1), RunE: p.do(func(ctx context.Context, args []string) error {
 		if err := jobName(args[0]); err != nil {
 			return err
 		}
+		if verb == "resume" {
+			if err := p.notePause(ctx, args[0]); err != nil {
+				return err
+			}
+		}
 		return p.change(ctx, http.MethodPost, client.Job(args[0])+"/"+verb, args[0]+": "+verb+"d\n")
 	})}
+}
+
+// sleeping is what the server says of a job and its pause.
+type sleeping struct {
+	Name  string `json:"name"`
+	Pause *struct {
+		Since string `json:"since"`
+		Fires int    `json:"fires"`
+		More  bool   `json:"more"`
+		From  string `json:"from"`
+		To    string `json:"to"`
+	} `json:"pause"`
+}
+
+// notePause says how many fires lie in the pause of a job, and that resuming makes none of them up. It says
+// nothing of a job that is not paused.
+func (p *process) notePause(ctx context.Context, name string) error {
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	doc, err := c.Get(ctx, client.Job(name), nil)
+	if err != nil {
+		return err
+	}
+	var job sleeping
+	if err := json.Unmarshal(doc, &job); err != nil {
+		return fmt.Errorf("the server's answer about job %s can't be read: %w", name, err)
+	}
+	if job.Pause == nil {
+		return nil
+	}
+	p.note("%s\n", job.said())
+	return nil
+}
+
+// said tells of the pause in words; Pause must not be nil.
+func (s sleeping) said() string {
+	pause := s.Pause
+	head := s.Name + " has been paused since " + pause.Since
+	const never = "none of them is made up, whatever the misfire policy: the next fire is the next one due from now on"
+	switch {
+	case pause.More:
+		return fmt.Sprintf("%s; more than %d planned fires lie in that time\n%s; ax backfill makes them", head, pause.Fires, never)
+	case pause.Fires == 0:
+		return head + "; no planned fire lies in that time"
+	}
+	span := "--from " + pause.From
+	if pause.To != pause.From {
+		span += " --to " + pause.To
+	}
+	return fmt.Sprintf("%s; planned fires in that time: %d (business dates %s to %s)\n%s; to run them: ax backfill %s %s", head, pause.Fires, pause.From, pause.To, never, s.Name, span)
 }
 
 func (p *process) deleteJob() *cobra.Command {

@@ -57,6 +57,7 @@ type Applied struct {
 	Change   Change
 	Next     []time.Time     // the next fires, at most five
 	Coming   []domain.Coming // the same, with what a calendar makes of them
+	NextWas  time.Time       // when it was due next before the change, if that is another moment now; else zero
 	Warnings Problems
 
 	startsByUpstream bool // it does so now, or did so before
@@ -151,7 +152,18 @@ func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed,
 	if err := d.Store.Update(ctx, a.Job); err != nil {
 		return a, err
 	}
-	return a, d.newVersion(ctx, a, old.Source, by)
+	was, err := d.Triggers.Next(ctx, old.ID)
+	if err != nil {
+		return a, err
+	}
+	if err := d.newVersion(ctx, a, old.Source, by); err != nil {
+		return a, err
+	}
+	if is, err := d.Triggers.Next(ctx, old.ID); err != nil || !is.Equal(was) {
+		a.NextWas = was
+		return a, err
+	}
+	return a, nil
 }
 
 func (d *Definitions) newVersion(ctx context.Context, a Applied, before, by string) error {

@@ -38,6 +38,8 @@ type Triggers interface {
 	Put(ctx context.Context, j domain.Job) error
 	// Remove ends them.
 	Remove(ctx context.Context, j domain.Job) error
+	// Next is when the job is due next; zero: not by itself, or it is paused.
+	Next(ctx context.Context, job domain.ID) (time.Time, error)
 }
 
 // Projects finds projects by name.

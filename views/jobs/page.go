@@ -210,6 +210,7 @@ type CheckResult struct {
 	Zone           string
 	Next           []ui.Fire
 	NoNext         string
+	NextWas        string // when the job was due next before the edit, where that is another moment now
 	Timeout        time.Duration
 	TimeoutDefault bool   // not given: the platform's default holds
 	TimeoutAdvice  string // 1.5–2 × the usual duration

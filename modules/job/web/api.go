@@ -96,16 +96,21 @@ type apiResult struct {
 	Version int        `json:"version"`
 	ID      domain.ID  `json:"id"`
 	// Kind is what makes it due: cron, every, at, upstream or none.
-	Kind     domain.ScheduleKind `json:"kind"`
-	Next     []time.Time         `json:"next"`
-	Coming   []apiComing         `json:"coming"` // the same, with what the job's calendar makes of them
-	Warnings []apiProblem        `json:"warnings"`
+	Kind domain.ScheduleKind `json:"kind"`
+	Next []time.Time         `json:"next"`
+	// NextWas is when it was due next before the change; null unless that is another moment now.
+	NextWas  *time.Time   `json:"nextWas"`
+	Coming   []apiComing  `json:"coming"` // the same, with what the job's calendar makes of them
+	Warnings []apiProblem `json:"warnings"`
 }
 
 func resultOf(c echo.Context, a job.Applied, dry bool) apiResult {
 	out := apiResult{Job: a.Key.String(), Change: a.Change, Version: a.Job.Version, ID: a.Job.ID, Kind: kindOf(a.Job.Spec), Next: []time.Time{}, Coming: []apiComing{}, Warnings: problemsOf(c, a.Warnings)}
 	if dry && a.Change == job.Created {
 		out.ID = 0
+	}
+	if !a.NextWas.IsZero() {
+		out.NextWas = &a.NextWas
 	}
 	if a.Job.Enabled {
 		out.Next, out.Coming = momentsOf(a.Coming), comingOf(a.Coming)

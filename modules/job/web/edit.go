@@ -272,7 +272,7 @@ func (h *Handlers) checked(c echo.Context, t typed, old *domain.Job) (jobs.Check
 	}
 	out, err := h.judged(ctx, parsed, problems, old)
 	if wrong := t.wrong(ctx); len(wrong) > 0 {
-		out.Schedule, out.Next, out.NoNext = "", nil, ""
+		out.Schedule, out.Next, out.NoNext, out.NextWas = "", nil, "", ""
 		for _, w := range wrong {
 			out.Problems = append([]jobs.Problem{{Path: w.Field, Message: w.Message}}, out.Problems...)
 		}
@@ -293,8 +293,42 @@ func (h *Handlers) judged(ctx context.Context, parsed []job.Parsed, problems job
 	}
 	out.Schedule, out.Expr, out.Dialect, out.Zone, out.Next = h.scheduleWords(ctx, spec), writtenExpr(spec.Schedule), spec.Schedule.Dialect, spec.Timezone, shownComing(ctx, next)
 	out.NoNext = i18n.T(ctx, noNext(spec))
+	if out.NextWas, err = h.nextWas(ctx, spec, next, old); err != nil {
+		return out, err
+	}
 	out.Timeout, out.TimeoutDefault = time.Duration(spec.TimeoutSec)*time.Second, !spec.TimeoutGiven
 	return out, nil
+}
+
+// nextWas says when the job that is edited would be due next as it is, where that is another moment than
+// the edit comes to; "": it is the same, or it is due by itself neither before nor after. A fire that is due at
+// this moment is taken as it was planned.
+func (h *Handlers) nextWas(ctx context.Context, spec domain.JobSpec, next []domain.Coming, old *domain.Job) (string, error) {
+	if old == nil || !old.Enabled {
+		return "", nil
+	}
+	all, err := h.Fires.NextFires(ctx, []domain.ID{old.ID})
+	was := all[old.ID]
+	if err != nil || !was.After(h.Jobs.Now()) || len(next) > 0 && next[0].At.Equal(was) {
+		return "", err
+	}
+	said := h.moment(ctx, was, old.Spec.Timezone)
+	switch {
+	case spec.EnabledGiven && !spec.Enabled:
+		return i18n.T(ctx, "check.next_pauses", "was", said), nil
+	case len(next) == 0:
+		return i18n.T(ctx, "check.next_gone", "was", said), nil
+	}
+	return i18n.T(ctx, "check.next_was", "was", said, "next", h.moment(ctx, next[0].At, spec.Timezone)), nil
+}
+
+// moment says an instant by the clock of a zone, and names that.
+func (h *Handlers) moment(ctx context.Context, at time.Time, name string) string {
+	loc, err := h.Jobs.Schedules.Zone(name)
+	if err != nil { // no definition is saved with such a zone
+		loc = time.UTC
+	}
+	return at.In(loc).Format(time.DateTime) + " " + loc.String() + " (" + i18n.Offset(at.In(loc)) + ")"
 }
 
 // nextFires are those that a definition promises. Where its schedule is that of the job as it

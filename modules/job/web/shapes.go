@@ -226,6 +226,30 @@ type apiWhole struct {
 	Cautions   []string     `json:"cautions"`  // what people may not expect of the schedule
 	Versions   []apiVersion `json:"versions"`  // newest first
 	Dependents []string     `json:"dependents"`
+	// Pause is what lies in the pause of one that is paused, none of which resuming makes up; else null.
+	Pause *apiPause `json:"pause"`
+}
+
+// apiPause is a pause so far.
+type apiPause struct {
+	Since time.Time `json:"since"`
+	Fires int       `json:"fires"` // that its schedule would have planned
+	More  bool      `json:"more"`  // there are more than could be counted
+	// From and To are the business dates of the fires; "" when there are none.
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// paused tells what lies in the pause of a job; nil when it is in none.
+func (h *Handlers) paused(ctx context.Context, j domain.Job) (*apiPause, error) {
+	if j.Enabled || h.Pauses == nil || !j.DeletedAt.IsZero() {
+		return nil, nil
+	}
+	p, err := h.Pauses.Asleep(ctx, j.ID)
+	if err != nil || p.Since.IsZero() {
+		return nil, err
+	}
+	return &apiPause{Since: p.Since, Fires: p.Fires, More: p.More, From: p.First.String(), To: p.Last.String()}, nil
 }
 
 func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
@@ -245,6 +269,9 @@ func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
 	}
 	for _, v := range versions {
 		out.Versions = append(out.Versions, apiVersion{v.Version, v.CreatedBy, v.CreatedAt})
+	}
+	if out.Pause, err = h.paused(ctx, j); err != nil {
+		return out, err
 	}
 	out.Dependents, err = h.dependents(ctx, j)
 	return out, err

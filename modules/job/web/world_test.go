@@ -42,7 +42,7 @@ func newWorld(t *testing.T, url string) *world {
 		w.ran = instancestore.New(e.DB)
 		w.jobs = &job.Definitions{Store: store.New(e.DB), IDs: e.IDs, Now: now, Schedules: scheduler.Times{}, Triggers: put{triggers},
 			Projects: projects{e.Access}, Audit: audit{e.Access}, DefaultZone: "Asia/Shanghai"}
-		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Days: w.ran, Instances: w.ran, Words: words.Wording{}}).Routes()
+		return (&web.Handlers{Jobs: w.jobs, Fires: triggers, Pauses: &scheduler.Plans{Store: schedulerstore.New(e.DB), Fired: w.ran}, Days: w.ran, Instances: w.ran, Words: words.Wording{}}).Routes()
 	})
 	return w
 }
@@ -59,6 +59,10 @@ func (p put) Put(ctx context.Context, j domain.Job) error {
 	return p.t.Put(ctx, j.ProjectID, j.ID, j.Version, j.Spec, j.Enabled)
 }
 func (p put) Remove(ctx context.Context, j domain.Job) error { return p.t.Remove(ctx, j.ID) }
+func (p put) Next(ctx context.Context, job domain.ID) (time.Time, error) {
+	found, err := p.t.NextFires(ctx, []domain.ID{job})
+	return found[job], err
+}
 
 type projects struct{ a *access.Access }
 
@@ -129,6 +133,7 @@ type applied struct {
 		Version  int              `json:"version"`
 		ID       string           `json:"id"`
 		Next     []time.Time      `json:"next"`
+		NextWas  *time.Time       `json:"nextWas"`
 		Warnings []map[string]any `json:"warnings"`
 	} `json:"results"`
 	DryRun bool `json:"dryRun"`
