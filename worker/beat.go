@@ -147,6 +147,11 @@ func (n *Node) setDrain(on bool) {
 			n.up.refuse(protocol.Refuse{IDs: ids, Reason: unfit(0, true)})
 		}
 	}
+	n.beatSoon()
+}
+
+// beatSoon has the next heartbeat sent at once.
+func (n *Node) beatSoon() {
 	select {
 	case n.beatNow <- struct{}{}:
 	default:

@@ -177,8 +177,14 @@ func (n *Node) Run(ctx context.Context) error {
 	n.log.Info("worker takes work", "lanes", n.cfg.Lanes, "types", sortedKeys(n.types), "tags", n.cfg.Tags)
 	err := n.wait(ctx, heard)
 	n.stopping.Store(true)
+	n.beatSoon()
+	told := n.cfg.Boot()
 	deaf()
 	n.windDown(life, err)
+	if err == nil && !n.link.Embedded {
+		n.waitFor(heardDraining-(n.cfg.Boot()-told), func() bool { return false })
+	}
+	n.leave(life, err)
 	for _, l := range n.lanes {
 		l.shut()
 	}
@@ -224,6 +230,10 @@ func (n *Node) windDown(life context.Context, why error) {
 		return n.hands.Load() == 0
 	})
 	n.waitFor(confirmWait, func() bool { return n.out.len() == 0 && n.logs.shipped() })
+}
+
+// leave takes the worker off the registry.
+func (n *Node) leave(life context.Context, why error) {
 	if errors.Is(why, ErrReplaced) {
 		return
 	}
@@ -236,8 +246,11 @@ func (n *Node) windDown(life context.Context, why error) {
 
 const (
 	confirmWait = 3 * time.Second
-	leaveLimit  = time.Second
-	never       = time.Duration(1<<62 - 1)
+	// heardDraining is how long a heartbeat that says so stands: the broker looks each second, and who falls silent
+	// without it counts as lost.
+	heardDraining = 2500 * time.Millisecond
+	leaveLimit    = time.Second
+	never         = time.Duration(1<<62 - 1)
 )
 
 // cancelRunning ends those running attempts that which picks.

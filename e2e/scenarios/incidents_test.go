@@ -108,6 +108,26 @@ func TestAFailureIsToldOnceAndSoIsItsEnd(t *testing.T) {
 	})
 }
 
+// A worker that is stopped has said so before it falls silent, though nothing ran on it: nobody is paged for it, as
+// for one that is killed.
+func TestAStoppedIdleWorkerIsNoIncident(t *testing.T) {
+	t.Parallel()
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		p := newPager(t)
+		s.Center(t, setup.Opts{Env: append(p.env(), hurried...)})
+		stopped, killed := s.Worker(t, setup.Opts{Name: "stopped", Env: hurried}), s.Worker(t, setup.Opts{Name: "killed", Env: hurried})
+		db := tables(t, s.Database)
+		gone := func(name string) int64 {
+			return db.number("SELECT COUNT(*) FROM worker WHERE state = 'lost' AND name = '" + name + "'")
+		}
+		setup.Until(t, awaited, "both workers are known", func() bool { return db.number("SELECT COUNT(*) FROM worker") == 2 }, func() string { return "" })
+		stopped.Stop()
+		setup.Until(t, awaited, "the stopped one is gone", func() bool { return gone("stopped") == 1 }, func() string { return "" })
+		killed.Kill()
+		p.wants(t, "worker_lost", "killed")
+	})
+}
+
 // Each incident is told once by two centers of which the active one is killed.
 func TestTwoCentersTellOnce(t *testing.T) {
 	t.Parallel()

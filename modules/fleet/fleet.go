@@ -195,7 +195,7 @@ func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []doma
 			}
 			fresh = true
 		case l.seq != hb.Seq:
-			fresh = fresh || l.lost || !l.proven || changed
+			fresh = fresh || l.lost || !l.proven || changed || l.beat.State != hb.State
 			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: true, refusing: refusing}
 		}
 	}
