@@ -183,7 +183,7 @@ func TestCautions(t *testing.T) {
 		"0 0 4 31W * ?": {"short_months 31"}, "0 0 4 L * ?": nil, "0 0 4 L-30 * ?": {"short_months 31"}, "0 0 4 L-28 * ?": {"leap_day"}, "0 4 1-31 * *": nil, "0 4 16-31 * *": nil,
 		"*/7 * * * *": {"restarts_hour 7 56"}, "*/35 * * * *": nil, "*/25 * * * *": {"restarts_hour 25 50"}, "*/7 9 * * *": nil, "*/7 22,23 * * *": {"restarts_hour"}, "*/20 * * * *": nil,
 		"0 */5 * * *": {"restarts_day 5 20"}, "0 4 */2 * *": {"restarts_month 2 31"}, "0 0 4 1/9 * ?": {"restarts_month 9 28"}, "0 4 1,15 * *": nil, "0 4 1 */5 *": {"restarts_year 5 11"}, "0 4 1 */3 *": nil,
-		"*/7 * * * * *": {"often 9", "restarts_minute 7 56"}, "*/10 * * * * *": {"often 6"}, "15 * * * * *": nil, "* * * * * *": {"often 60"}, "* * */4 * *": {"restarts_month 4 29"}, "* * */4 * * *": {"often 60"}, "@every 10s": {"often 6"}, "@every 1m": nil,
+		"*/7 * * * * *": {"often 9", "restarts_minute 7 56"}, "*/10 * * * * *": {"often 6"}, "15 * * * * *": nil, "* * * * * *": {"often 60"}, "* * */4 * *": {"leap_day", "restarts_month 4 29"}, "* * */4 * * *": {"often 60"}, "@every 10s": {"often 6"}, "@every 1m": nil,
 		"0 4 13 * 5": {"either"}, "0 4 */2 * 1": {"restarts_month"}, "0 4 1-31 * 1": nil, "nonsense": nil,
 	} {
 		got := Wording{}.Cautions(cronOf(expr), berlin, start)
