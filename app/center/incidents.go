@@ -19,7 +19,7 @@ import (
 // active one.
 func (l *life) newKeeper(c *core, redis *redisWatch) *incident.Keeper {
 	k := &incident.Keeper{Store: c.incidents.Store, IDs: l.ids.Next, History: c.instances, Instances: troubled{c.instances}, Jobs: blamed{c.jobs}, Workers: c.workers,
-		Redis: redis, Projects: projects{c.access}, PagesURL: l.o.Config.PagesURL()}
+		Redis: redis, Projects: projects{c.access}, Calendars: c.calendars, PagesURL: l.o.Config.PagesURL()}
 	if a := l.o.Config.Alerts; a.WebhookURL != "" {
 		k.Hook = incident.NewWebhook(string(a.WebhookURL), string(a.WebhookSecret))
 	}

@@ -274,6 +274,7 @@ func navigation(c *core) []httpx.NavEntry {
 		{Page: "orphans", URL: "/orphans", Action: domain.ActInstanceRead},
 		{Page: "backfills", URL: "/backfills", Action: domain.ActInstanceRead},
 		{Page: "ledger", URL: "/ledger", Action: domain.ActJobRead},
+		{Page: "calendars", URL: "/calendars", Action: domain.ActJobRead},
 		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
 		{Page: "incidents", URL: "/incidents", Action: domain.ActInstanceRead, Count: c.incidents.OpenCount},

@@ -426,7 +426,7 @@ func TestEveryLivePage(t *testing.T) {
 			}
 			l.do("take another device", chromedp.EmulateViewport(width, 900))
 			for _, path := range []string{"/", "/jobs", "/jobs/new", "/jobs/new?mode=yaml", job, job + "?tab=deps", job + "?tab=versions", job + "?tab=yaml", job + "/edit",
-				"/instances", in, in + "?tab=dispatch", in + "?tab=params", in + "?tab=deps", in + "?tab=history", "/dag", "/dag?view=list", "/workers", "/incidents", "/audit", "/profile", "/search"} {
+				"/instances", in, in + "?tab=dispatch", in + "?tab=params", in + "?tab=deps", in + "?tab=history", "/calendars", "/calendars/new", "/dag", "/dag?view=list", "/workers", "/incidents", "/audit", "/profile", "/search"} {
 				l.goTo(path)
 				l.see(`document.readyState === "complete" && document.documentElement.lang === "` + lang + `" && document.querySelector("main h1")`)
 				l.noSideways()

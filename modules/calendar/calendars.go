@@ -84,6 +84,15 @@ func (c *Calendars) Version(ctx context.Context, calendar domain.ID, version int
 	return out, nil
 }
 
+// EndsWithin is how many days before its end a calendar is said to end.
+const EndsWithin = 30
+
+// Ends tells whether a calendar that knows the special days up to a date (zero: not even today's) ends
+// within EndsWithin days.
+func Ends(coveredTo, today domain.BizDate) bool {
+	return coveredTo.IsZero() || !today.AddDays(EndsWithin).Before(coveredTo)
+}
+
 // Listed is a calendar as it stands, for lists.
 type Listed struct {
 	store.Row
@@ -132,6 +141,26 @@ func (c *Calendars) List(ctx context.Context, seen domain.ProjectSet, today doma
 		out[i] = Listed{r, names[r.ProjectID], days.Years, len(days.Days), users[r.ID], days.CoveredTo(today)}
 	}
 	slices.SortStableFunc(out, func(a, b Listed) int { return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Name, b.Name)) })
+	return out, nil
+}
+
+// Ending lists the calendars that jobs live by and that end within EndsWithin days of a day, or have.
+func (c *Calendars) Ending(ctx context.Context, today domain.BizDate) ([]domain.CalendarEnd, error) {
+	all, err := c.List(ctx, domain.ProjectSet{All: true}, today)
+	if err != nil {
+		return nil, err
+	}
+	var out []domain.CalendarEnd
+	for _, l := range all {
+		if l.Jobs == 0 || !Ends(l.CoveredTo, today) {
+			continue
+		}
+		e := domain.CalendarEnd{ID: l.ID, ProjectID: l.ProjectID, Key: l.Key(), LastDay: l.CoveredTo, Jobs: l.Jobs}
+		if e.Year, _, _ = today.Date(); !e.LastDay.IsZero() {
+			e.Year, _, _ = e.LastDay.AddDays(1).Date()
+		}
+		out = append(out, e)
+	}
 	return out, nil
 }
 

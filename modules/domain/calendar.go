@@ -143,6 +143,16 @@ type PassedDay struct {
 	To    BizDate // where its fires were moved; zero: they are skipped
 }
 
+// CalendarEnd is a calendar that jobs live by and that soon knows the special days no more.
+type CalendarEnd struct {
+	ID        ID
+	ProjectID ID
+	Key       string  // [project/]name
+	LastDay   BizDate // of which they are known; zero: not even those of today's year are
+	Year      int     // the first year of which they are not
+	Jobs      int     // that live by it
+}
+
 // CalendarMove is what a change of a calendar does to the fires to come of one job: those that
 // happen no more, and those that happen only now. A fire whose business date alone changes is in
 // both. Of each only the first are listed; the counts are of all that were looked at.

@@ -7,15 +7,16 @@ type IncidentKind string
 
 // The kinds, each with what its subject is.
 const (
-	IncidentJobFailed   IncidentKind = "job_failed"      // a job: an instance failed finally
-	IncidentOrphan      IncidentKind = "orphan"          // a job: its worker is lost and a person must decide
-	IncidentWorkerLost  IncidentKind = "worker_lost"     // a worker
-	IncidentClock       IncidentKind = "clock"           // a process or a worker whose clock is off
-	IncidentNotTaken    IncidentKind = "fires_not_taken" // the schedule: due fires that nobody takes
-	IncidentFiresLocked IncidentKind = "fires_locked"    // the schedule: due fires that somebody holds locked
-	IncidentNoTarget    IncidentKind = "no_target"       // a job: no worker would run it
-	IncidentQueueLimit  IncidentKind = "queue_limit"     // a job: ready for longer than the limit of the queue
-	IncidentDepsLimit   IncidentKind = "deps_limit"      // a job: waiting for its dependencies for longer than their limit
+	IncidentJobFailed    IncidentKind = "job_failed"      // a job: an instance failed finally
+	IncidentOrphan       IncidentKind = "orphan"          // a job: its worker is lost and a person must decide
+	IncidentWorkerLost   IncidentKind = "worker_lost"     // a worker
+	IncidentClock        IncidentKind = "clock"           // a process or a worker whose clock is off
+	IncidentNotTaken     IncidentKind = "fires_not_taken" // the schedule: due fires that nobody takes
+	IncidentFiresLocked  IncidentKind = "fires_locked"    // the schedule: due fires that somebody holds locked
+	IncidentNoTarget     IncidentKind = "no_target"       // a job: no worker would run it
+	IncidentQueueLimit   IncidentKind = "queue_limit"     // a job: ready for longer than the limit of the queue
+	IncidentDepsLimit    IncidentKind = "deps_limit"      // a job: waiting for its dependencies for longer than their limit
+	IncidentCalendarEnds IncidentKind = "calendar_ends"   // a calendar that jobs live by: it soon knows no special days
 
 	// Of these the subject is a Redis: transport, registry, or both where they are one.
 	IncidentRedisAway    IncidentKind = "redis_away"    // it does not answer
@@ -25,7 +26,7 @@ const (
 
 // IncidentKinds lists the kinds in the order in which pages offer them.
 var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentNotTaken, IncidentFiresLocked,
-	IncidentNoTarget, IncidentQueueLimit, IncidentDepsLimit, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
+	IncidentNoTarget, IncidentQueueLimit, IncidentDepsLimit, IncidentCalendarEnds, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
 
 // Recovery says why an incident is over.
 type Recovery string
@@ -40,6 +41,7 @@ const (
 	RecoveredTaken   Recovery = "taken"   // fires are taken again
 	RecoveredMoved   Recovery = "moved"   // what waited has gone on
 	RecoveredUsable  Recovery = "usable"  // the Redis can be relied on again
+	RecoveredCovered Recovery = "covered" // the calendar goes on, or no job lives by it any more
 	RecoveredDeleted Recovery = "deleted" // the job was deleted
 	RecoveredAged    Recovery = "aged"    // a worker that did not come back for a week
 	RecoveredByHand  Recovery = "by_hand" // a person closed it

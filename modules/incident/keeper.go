@@ -25,6 +25,8 @@ type Keeper struct {
 	Jobs      Jobs
 	Workers   Workers
 	Projects  Projects
+	// Calendars are looked at for their end; nil: there are none.
+	Calendars Calendars
 	// Redis tells how each Redis stands that the broker here works with; nil: there is none
 	// to be told of.
 	Redis Redis
@@ -170,11 +172,12 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // How often a round does what it does not do each time.
 const (
-	workersEach = 3 * time.Second
-	orphansEach = 3 * time.Second
-	waitingEach = 10 * time.Second
-	expireEach  = 5 * time.Second
-	tidyEach    = time.Minute
+	workersEach   = 3 * time.Second
+	orphansEach   = 3 * time.Second
+	waitingEach   = 10 * time.Second
+	expireEach    = 5 * time.Second
+	tidyEach      = time.Minute
+	calendarsEach = time.Minute
 )
 
 // Round looks once at everything that is due. Each part is done whatever becomes of
@@ -194,7 +197,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		do   func(context.Context, time.Time) error
 	}{
 		{"redis", redisEach, k.lookAtRedis}, {"workers", workersEach, k.lookAtWorkers}, {"orphans", orphansEach, k.lookAtOrphans}, {"waiting", waitingEach, k.lookAtWaiting},
-		{"expire", expireEach, k.expire}, {"tidy", tidyEach, k.tidy},
+		{"calendars", calendarsEach, k.lookAtCalendars}, {"expire", expireEach, k.expire}, {"tidy", tidyEach, k.tidy},
 	} {
 		if mono := time.Now(); mono.Sub(k.term.last[p.name]) >= p.each {
 			k.term.last[p.name] = mono

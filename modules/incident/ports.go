@@ -54,6 +54,12 @@ type Redis interface {
 	Standings() []Standing
 }
 
+// Calendars knows the calendars of working days.
+type Calendars interface {
+	// Ending lists those that jobs live by and that soon know the special days no more.
+	Ending(ctx context.Context, today domain.BizDate) ([]domain.CalendarEnd, error)
+}
+
 // Projects names the projects.
 type Projects interface {
 	Names(ctx context.Context) (map[domain.ID]string, error)

@@ -9,6 +9,7 @@ import { startGraph } from "./graph.js";
 import { startKeys } from "./keys.js";
 import { startPicks } from "./picks.js";
 import { startSchedule } from "./schedule.js";
+import { startUpload } from "./upload.js";
 
 document.documentElement.classList.add("js");
 
@@ -17,6 +18,7 @@ startForms();
 startKeys();
 startPicks();
 startSchedule();
+startUpload();
 startGraph();
 startLive(htmx);
 

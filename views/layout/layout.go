@@ -66,6 +66,7 @@ func navGroups() []navGroup {
 			{page: "orphans", url: "/orphans", icon: "alert-triangle"},
 			{page: "backfills", url: "/backfills", icon: "rotate-clockwise"},
 			{page: "ledger", url: "/ledger", icon: "checklist"},
+			{page: "calendars", url: "/calendars", icon: "calendar"},
 			{page: "dag", url: "/dag", icon: "sitemap"},
 			{page: "workers", url: "/workers", icon: "server-2"},
 			{page: "incidents", url: "/incidents", icon: "alert-triangle"},

@@ -29,7 +29,7 @@ const shownVersions = 50
 // Routes is the table. Whoever may read the jobs of a project may read its calendars.
 func (h *Handlers) Routes() []httpx.Route {
 	read, write := domain.ActJobRead, domain.ActCalendarWrite
-	return []httpx.Route{
+	return append(h.pages(), []httpx.Route{
 		{Method: "GET", Path: "/api/v1/calendars", Action: read, Handler: h.apiList,
 			Doc: httpx.Doc{Summary: "Calendars of working days, by project and name", Answer: apiCalendars{}, Query: []httpx.Param{{Name: "project", Text: "only of this project"}}}},
 		{Method: "POST", Path: "/api/v1/calendars", Action: write, MaxBody: maxUpload, Handler: h.apiApply,
@@ -38,7 +38,7 @@ func (h *Handlers) Routes() []httpx.Route {
 			Doc: httpx.Doc{Summary: "One calendar, by [project/]name (encoded) or id, with its days, text, versions and jobs", Answer: apiWhole{}}},
 		{Method: "DELETE", Path: "/api/v1/calendars/:calendar", Action: write, Handler: h.apiDelete,
 			Doc: httpx.Doc{Summary: "Delete a calendar; 409 with their names while jobs live by it", Query: []httpx.Param{{Name: "base", Kind: "integer", Text: "the version that was seen; empty: whatever is there"}}}},
-	}
+	}...)
 }
 
 // named reads the calendar that the path names, for an action. One in a project that the caller

@@ -123,6 +123,8 @@ func row(ctx context.Context, i domain.Incident, names map[domain.ID]string) inc
 func subject(ctx context.Context, i domain.Incident) ui.Ref {
 	r := ui.Ref{ID: incident.Subject(ctx, i)}
 	switch {
+	case i.Kind == domain.IncidentCalendarEnds:
+		r.URL = "/calendars/" + url.PathEscape(i.Subject)
 	case i.ProjectID != domain.EveryProject:
 		r.URL = "/jobs/" + url.PathEscape(i.Subject)
 	case i.Kind == domain.IncidentWorkerLost || i.Kind == domain.IncidentNoTarget:
@@ -163,7 +165,7 @@ type apiIncidents struct {
 type apiIncident struct {
 	ID         domain.ID           `json:"id"`
 	Kind       domain.IncidentKind `json:"kind"`
-	Subject    string              `json:"subject"` // [project/]job, or the name of a worker or a process
+	Subject    string              `json:"subject"` // [project/]job or calendar, or the name of a worker or a process
 	Project    string              `json:"project"` // "" = it is about the system
 	Open       bool                `json:"open"`
 	OpenedAt   time.Time           `json:"openedAt"`
