@@ -19,6 +19,7 @@ import (
 	"github.com/axsched/ax/modules/access"
 	"github.com/axsched/ax/modules/broker"
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/zone"
 )
@@ -173,31 +174,31 @@ func (s *site) parts(ctx context.Context) map[string]Part {
 		}
 		return parts
 	}
-	parts["database"] = part(l.database(ctx))
+	database := l.database(ctx)
+	parts["database"] = part(database)
 	mode := s.o.Config.Mode
 	if mode.Carries(config.ModeWeb) {
 		parts["web"] = Part{OK: pages != nil}
 	}
 	if mode.Carries(config.ModeScheduler) {
-		fault := l.sched.Status().Fault
-		parts["scheduler"] = Part{OK: fault == "", Note: fault}
+		parts["scheduler"] = schedulerPart(l.sched.Status().Fault, database)
 	}
 	if mode.Carries(config.ModeBroker) {
-		parts["broker"] = brokerPart(l.broker.Stats())
+		parts["broker"] = brokerPart(l.broker.Stats(), database)
 	}
 	return parts
 }
 
-// database is how the database stands: whether it answers, and whether it takes the
-// write by which this process says each half second that it lives.
+// database is how the database stands: whether it answers, and whether it takes what
+// the roles write and the write by which this process says each half second that it lives.
 func (l *life) database(ctx context.Context) error {
 	for _, p := range l.pools {
 		if err := p.Ping(ctx); err != nil {
 			return fmt.Errorf("over the connections of role %s: %w", p.role, err)
 		}
-		if err := p.Refused(); err != nil {
-			return fmt.Errorf("it answers and takes no writes: %w", err)
-		}
+	}
+	if said := l.noWrites(); said != "" {
+		return fmt.Errorf("it answers and takes no writes: %s", said)
 	}
 	if err := l.lease.Fault(); err != nil {
 		return fmt.Errorf("it answers and takes no writes: %w", err)
@@ -205,12 +206,33 @@ func (l *life) database(ctx context.Context) error {
 	return nil
 }
 
+// noWrites is in the database's words why it takes no writes; "" = it takes them, as far as
+// this process has written.
+func (l *life) noWrites() string {
+	for _, p := range l.pools {
+		if said := dbx.Reason(p.Refused()); said != "" {
+			return said
+		}
+	}
+	return dbx.Reason(l.lease.Fault())
+}
+
+// schedulerPart says whether fires are taken.
+func schedulerPart(fault string, database error) Part {
+	if fault == "" && database != nil {
+		fault = "no fires are taken: the database: " + database.Error()
+	}
+	return Part{OK: fault == "", Note: fault}
+}
+
 // lagLimit is how old what workers said may be before the broker counts as stuck.
 const lagLimit = 15 * time.Second
 
 // brokerPart says whether the broker can assign and keeps up with what workers say.
-func brokerPart(s broker.Stats) Part {
+func brokerPart(s broker.Stats, database error) Part {
 	switch {
+	case database != nil:
+		return Part{Note: "nothing is assigned and nothing that workers say is recorded: the database: " + database.Error()}
 	case !s.Active:
 		return Part{OK: true, Note: "standing by"}
 	case s.Deaf != "":

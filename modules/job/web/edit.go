@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -182,7 +183,7 @@ func (h *Handlers) save(c echo.Context, t typed, r job.Request, editor func() (j
 	status, text, ok := httpx.Explain(c, failure)
 	switch {
 	case domain.Is(failure, domain.Unavailable):
-		status, text = http.StatusServiceUnavailable, i18n.T(ctx, "edit.unavailable")
+		status, text = http.StatusServiceUnavailable, strings.TrimSpace(text+" "+i18n.T(ctx, "edit.unavailable"))
 	case !ok:
 		return failure
 	case domain.Is(failure, domain.Conflict) && r.Base != nil:

@@ -123,6 +123,29 @@ func TestEachSessionHasItsLimits(t *testing.T) {
 	})
 }
 
+// A server that takes no writes is not called away: its reason is said, and nothing else's words are.
+func TestTheReasonOfARefusalIsSaid(t *testing.T) {
+	const reason = "The server is running with the --read-only option (error 1290)"
+	refused := dbx.Translate(fmt.Errorf("saving: %w", &mysql.MySQLError{Number: 1290, Message: "The server is running with the --read-only option"}))
+	if refused.Error() != "the database takes no writes: "+reason || dbx.Reason(refused) != reason {
+		t.Errorf("it says %q, and of the reason %q", refused, dbx.Reason(refused))
+	}
+	gone := dbx.Translate(&mysql.MySQLError{Number: 1053, Message: "Server shutdown in progress"})
+	if dbx.Reason(gone) != "" || dbx.Reason(nil) != "" || strings.Contains(gone.Error(), "takes no writes") {
+		t.Errorf("%q is called a refusal", gone)
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		db := open(t, dbtest.SQLite(t), dbx.Options{Pool: 1})
+		if _, err := db.Exec(t.Context(), "PRAGMA query_only = ON"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := db.Exec(t.Context(), "DELETE FROM thing")
+		if said := dbx.Reason(err); !strings.HasPrefix(said, "attempt to write a readonly database") || dbx.Reason(db.Refused()) != said {
+			t.Errorf("%v has the reason %q", err, said)
+		}
+	})
+}
+
 // A full database is told for a while, also when other writes succeed, and a write that fits ends nothing.
 func TestAFullDatabaseIsTold(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {

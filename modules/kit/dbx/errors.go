@@ -68,6 +68,9 @@ func Translate(err error) error {
 		return &domain.Error{Kind: domain.NotFound, Msg: "no such row", Err: err}
 	case errors.Is(err, gorm.ErrDuplicatedKey):
 		return &domain.Error{Kind: domain.Exists, Msg: "there is such a row already", Err: err}
+	case refuses(err):
+		said := Reason(err)
+		return (&domain.Error{Kind: domain.Unavailable, Msg: "the database takes no writes: " + said, Err: err}).Coded("http.no_writes", "said", said)
 	case away(err):
 		return &domain.Error{Kind: domain.Unavailable, Msg: "the database is away: " + err.Error(), Err: err}
 	}
@@ -81,6 +84,23 @@ func refuses(err error) bool {
 		return slices.Contains(refusing, my.Number)
 	}
 	return err != nil && slices.ContainsFunc(sqliteRefusing, func(code string) bool { return strings.Contains(err.Error(), code) })
+}
+
+// Reason is in the server's words why it takes no writes (it is read-only, its disk or a table is full); "" when err
+// does not say that.
+func Reason(err error) string {
+	var my *mysqldriver.MySQLError
+	switch {
+	case !refuses(err):
+		return ""
+	case errors.As(err, &my):
+		return fmt.Sprintf("%s (error %d)", strings.TrimSuffix(my.Message, "."), my.Number)
+	}
+	var d *domain.Error
+	if errors.As(err, &d) && d.Err != nil {
+		err = d.Err
+	}
+	return err.Error()
 }
 
 // answered reports whether err is what the server said, not what became of its answer.

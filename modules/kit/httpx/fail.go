@@ -73,7 +73,7 @@ func translate(err error, form bool) failure {
 		}
 		if e.Kind == domain.Unavailable {
 			f.retry = 5 * time.Second
-			if e.Err != nil { // its words are a driver's: of all stores, answers wait for the database alone
+			if e.Err != nil && e.ID == "" { // its words are a driver's: of all stores, answers wait for the database alone
 				f.Message, f.own = "the database is away or does not answer in time; try again", false
 			}
 		}

@@ -74,8 +74,10 @@ func TestErrorsBecomeHTTPOnce(t *testing.T) {
 		"unauthentic": {domain.Fail(domain.Unauthentic, "wrong"), 401, 303, "unauthentic", ""},
 		"too_large":   {domain.Fail(domain.TooLarge, "wrong"), 413, 413, "too_large", ""},
 		"unavailable": {&domain.Error{Kind: domain.Unavailable, Msg: "dial tcp 10.0.0.1", Err: errors.New("x")}, 503, 503, "unavailable", "5"},
-		"internal":    {errors.New("the secret reason"), 500, 500, "internal", ""},
-		"wrapped":     {errors.Join(errors.New("while reading"), domain.Fail(domain.NotFound, "wrong")), 404, 404, "not_found", ""},
+		"refusing": {(&domain.Error{Kind: domain.Unavailable, Msg: "the database takes no writes: it is full", Err: errors.New("x")}).
+			Coded("http.no_writes", "said", "it is full"), 503, 503, "unavailable", "5"},
+		"internal": {errors.New("the secret reason"), 500, 500, "internal", ""},
+		"wrapped":  {errors.Join(errors.New("while reading"), domain.Fail(domain.NotFound, "wrong")), 404, 404, "not_found", ""},
 	}
 	fail := func(c echo.Context) error { return cases[c.Param("case")].err }
 	e := newEdge(t, httpx.Route{Method: "POST", Path: "/api/fail/:case", Action: httpx.Public, Handler: fail},
@@ -111,6 +113,9 @@ func TestErrorsBecomeHTTPOnce(t *testing.T) {
 	}
 	if f := e.do(t, "POST", "/api/fail/invalid", "", bearer...).failure(t); f.Error.Field != "cron" || f.Error.Hint != "mend" || f.Error.Message != "wrong" {
 		t.Errorf("field and hint: %+v", f)
+	}
+	if f := e.do(t, "POST", "/api/fail/refusing", "", bearer...).failure(t); f.Error.Message != "the database takes no writes: it is full" {
+		t.Errorf("a database that takes no writes: %+v", f)
 	}
 	if !strings.Contains(e.log.String(), "the secret reason") {
 		t.Error("the log does not have the reason of a fault")
