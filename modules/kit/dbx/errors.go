@@ -112,6 +112,9 @@ func answered(err error) bool {
 		!errors.As(err, &n) && !errors.Is(err, context.Canceled) && !errors.Is(err, sql.ErrTxDone) && !errors.Is(err, sql.ErrConnDone)
 }
 
+// closedPool is what database/sql answers from a closed pool; it exports no such error.
+const closedPool = "sql: database is closed"
+
 func away(err error) bool {
 	var my *mysqldriver.MySQLError
 	if errors.As(err, &my) {
@@ -120,7 +123,8 @@ func away(err error) bool {
 	var n net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, io.EOF) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) || busy(err) || refuses(err) ||
-		errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) // its context ended in the middle
+		errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) || // its context ended in the middle
+		err != nil && strings.Contains(err.Error(), closedPool) // the life of this process that opened the pool is over
 }
 
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)`)

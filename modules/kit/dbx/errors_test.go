@@ -68,6 +68,12 @@ func TestErrorsOfRealServers(t *testing.T) {
 		if _, err := db.Exec(ctx, "SELEC 1"); err == nil || domain.KindOf(err) != "" {
 			t.Errorf("bad SQL: %v", err)
 		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := db.Exec(ctx, "DELETE FROM thing"); !domain.Is(err, domain.Unavailable) {
+			t.Errorf("a pool whose life is over: %v", err)
+		}
 	})
 }
 

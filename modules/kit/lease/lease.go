@@ -135,13 +135,14 @@ func (l *Lease) Fault() error {
 }
 
 // Hooks are for dbx.Options of every pool of this process. onConnect returns
-// once the row lists the id, and fails when it cannot: then the connection must
-// not be used.
+// once the row lists the id, and fails as Unavailable when it cannot: then the
+// connection must not be used; the process' next life has others.
 func (l *Lease) Hooks() (onConnect func(ctx context.Context, id int64) error, onClose func(id int64)) {
 	onConnect = func(ctx context.Context, id int64) error {
 		if err := l.renew(ctx, l.conns.add(id)); err != nil {
 			l.conns.remove(id)
-			return fmt.Errorf("listing a connection in the lease: %w", err)
+			err = fmt.Errorf("listing a connection in the lease: %w", err)
+			return &domain.Error{Kind: domain.Unavailable, Msg: err.Error(), Err: err}
 		}
 		return nil
 	}

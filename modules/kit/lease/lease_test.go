@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/dbx"
 )
@@ -193,7 +194,7 @@ func TestALostLeaseOpensNoConnection(t *testing.T) {
 			return ok && err == nil
 		})
 		onConnect, _ := l.Hooks()
-		if db, err := dbx.Open(t.Context(), url, dbx.Options{OnConnect: onConnect}); !errors.Is(err, ErrLost) {
+		if db, err := dbx.Open(t.Context(), url, dbx.Options{OnConnect: onConnect}); !errors.Is(err, ErrLost) || !domain.Is(err, domain.Unavailable) {
 			t.Fatalf("a connection was opened on a lost lease: %v %v", db, err)
 		}
 		select {
