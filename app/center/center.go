@@ -285,7 +285,7 @@ func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock, found), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
 	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Shards: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,
-		Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
+		Pools: c.pools.Store, Specs: c.jobs, Mail: post, Sender: sender{transport.NewSender(o.Transport)}, Fleet: l.fleet, IDs: l.ids, Mono: time.Now, Now: l.clock.now})
 	l.keeper = l.newKeeper(c, newRedisWatch(o.Config, found, l.fit, l.clock))
 	l.pump = backfill.NewPump(c.backfills)
 	office := l.lease.Office(lease.Broker)

@@ -24,6 +24,7 @@ import (
 	jobstore "github.com/axsched/ax/modules/job/store"
 	"github.com/axsched/ax/modules/job/template"
 	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/pool"
 	"github.com/axsched/ax/modules/scheduler"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
 	"github.com/axsched/ax/worker/protocol/crash"
@@ -48,6 +49,7 @@ type core struct {
 	board     *boardstore.Store
 	incidents *incident.Reader
 	backfills *backfill.Backfills
+	pools     *pool.Pools
 }
 
 func (l *life) newCore(db *dbx.DB) *core {
@@ -69,6 +71,8 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.jobs.Waiting, c.jobs.Workers = c.instances, c.workers
 	c.lifecycle.Deps = c.graph
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}
+	c.pools = l.newPools(c)
+	c.jobs.Pools, c.lifecycle.Pools = jobPools{c.pools.Store}, c.pools.Store
 	c.backfills = l.newBackfills(c)
 	return c
 }

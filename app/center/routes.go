@@ -24,6 +24,7 @@ import (
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/lease"
+	poolweb "github.com/axsched/ax/modules/pool/web"
 	schedulerweb "github.com/axsched/ax/modules/scheduler/web"
 	"github.com/axsched/ax/modules/scheduler/words"
 )
@@ -34,7 +35,7 @@ const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data 
 
 // routes is the table of every page and call.
 func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
-	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
+	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Pools: c.pools.Store, LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
 	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}, Calendars: c.jobs}
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
@@ -47,6 +48,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
 		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
 		&calendarweb.Handlers{Calendars: c.calendars, Zone: zone},
+		&poolweb.Handlers{Pools: c.pools, Instances: c.instances},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)

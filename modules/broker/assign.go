@@ -20,6 +20,8 @@ type plan struct {
 	hold      []domain.ID
 	skip      []domain.ID
 	split     []domain.Split
+	// full are those whose pool has no place for them.
+	full []domain.ID
 	// replace: instance → those that it replaces
 	replace map[domain.ID][]domain.ID
 }
@@ -39,9 +41,14 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, erro
 	if err := b.refresh(ctx, page, specs); err != nil {
 		return plan{}, err
 	}
+	pools, err := b.poolsOf(ctx, page)
+	if err != nil {
+		return plan{}, err
+	}
 	b.mem.mu.Lock()
 	defer b.mem.mu.Unlock()
 	d := b.decider()
+	d.pools = pools
 	for i, in := range page {
 		switch spec := onlyOn(specs[i], in.Worker); {
 		case spec == nil || d.m.coming[in.JobID] != 0 && spec.Overlap != domain.OverlapAllow && !begun(in) && !in.IsShard():
@@ -88,6 +95,7 @@ type decider struct {
 	chance   *rand.Rand
 	now      time.Time
 	messages map[string]*parcel // target and lane → the message being filled
+	pools    map[domain.PoolKey]domain.Pool
 	p        plan
 }
 
@@ -110,12 +118,16 @@ func (d *decider) one(in domain.Instance, spec domain.JobSpec) bool {
 			d.m.keep(in.JobID, l)
 		}
 	}
+	if !d.admit(in) {
+		return true
+	}
 	if spec.Sharded() && !in.IsShard() {
 		return d.split(in, spec)
 	}
 	if d.place(in, spec) {
 		return true
 	}
+	d.m.stick(in)
 	if d.m.lightly(spec.Exec.Type) {
 		d.p.lightLeft++
 	}
@@ -128,7 +140,8 @@ func (d *decider) place(in domain.Instance, spec domain.JobSpec) bool {
 	if t == nil {
 		return false
 	}
-	a := domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane)}
+	a := domain.Assignment{Instance: in, Attempt: d.ids.Next(), Target: t.Name, Boot: t.Boot, MessageID: d.message(t.Name, in.Lane), Pool: d.seen(in)}
+	d.m.promise(in)
 	p := promise{t, t.placeOf(spec, in.Lane)}
 	t.promised[p.lane]++
 	d.p.promises[a.Attempt] = p

@@ -18,21 +18,23 @@ import (
 	"github.com/axsched/ax/worker/protocol/crash"
 )
 
-// Broker is one process' candidate for the active broker. All exported fields
-// must be set before the first Term.
+// Broker is one process' candidate for the active broker. All exported fields but Pools
+// and Now must be set before the first Term.
 type Broker struct {
 	Queue    Queue
 	Judge    Judge
 	Overlaps Overlaps
 	Shards   Shards
-	Clock    Clock
-	Rows     Rows
-	Specs    Specs
-	Mail     Mail
-	Sender   Sender
-	Fleet    Fleet
-	IDs      *domain.IDs
-	Mono     Clockwork
+	// Pools reads limits; nil = there are no pools.
+	Pools  Pools
+	Clock  Clock
+	Rows   Rows
+	Specs  Specs
+	Mail   Mail
+	Sender Sender
+	Fleet  Fleet
+	IDs    *domain.IDs
+	Mono   Clockwork
 	// Now is the database's clock, by which wake times and the ages of entries count; nil
 	// = this machine's.
 	Now Clockwork
@@ -59,6 +61,8 @@ type Broker struct {
 	complained map[domain.ID]time.Time // job → when the log last said that its definition cannot be read
 	// Of the sweep alone: the job up to which was looked for what is held in vain.
 	blocked domain.ID
+	// pooled is the instance up to which was looked for who has a place in vain.
+	pooled domain.ID
 }
 
 // bell wakes one waiter; ringing it twice is ringing it once.
@@ -148,6 +152,7 @@ func (b *Broker) lookAgain() {
 	for _, q := range b.backlogs {
 		q.news.Store(true)
 	}
+	b.mem.callAgain()
 	b.ready.ring()
 }
 
@@ -155,7 +160,7 @@ func (b *Broker) lookAgain() {
 // from the rows, works until ctx ends or the epoch is lost, and returns. ctx
 // carries the fence of the epoch.
 func (b *Broker) Term(ctx context.Context, epoch int64) error {
-	b.epoch, b.blocked = epoch, 0
+	b.epoch, b.blocked, b.pooled = epoch, 0, 0
 	for _, q := range b.backlogs {
 		q.clear()
 	}

@@ -53,10 +53,11 @@ func (b *Broker) overtakes(in domain.Instance) bool {
 	return true
 }
 
-// unhindered reports whether the overlap policy has nothing to decide: no other instance
-// of the job is known that has begun, waits for its turn, or is being made.
+// unhindered reports whether neither the overlap policy nor a pool has anything to decide: it
+// names no pool, and no other instance of the job is known that has begun, waits for its
+// turn, or is being made.
 func (d *decider) unhindered(in domain.Instance, spec domain.JobSpec) bool {
-	return spec.Overlap == domain.OverlapAllow || d.m.coming[in.JobID] == 0 && d.m.line(in.JobID).empty()
+	return in.Pool == "" && (spec.Overlap == domain.OverlapAllow || d.m.coming[in.JobID] == 0 && d.m.line(in.JobID).empty())
 }
 
 // settleEarly takes over what became of a transaction of an epoch. Where that is not

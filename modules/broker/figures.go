@@ -46,7 +46,7 @@ type Stats struct {
 	ReadyMore map[domain.Lane]bool
 	InFlight  int           // attempts sent and not ended
 	Unacked   int           // of these, not claimed
-	Held      int           // instances that wait for their turn
+	Held      int           // instances that wait for their turn, of their job or of their pool
 	Targets   int           // workers alive
 	Room      int           // attempts that they could be sent
 	Deaf      string        // why the registry cannot be relied on, so that nothing is assigned; "" = it can
@@ -78,6 +78,9 @@ func (b *Broker) Stats() Stats {
 	s.InFlight, s.Targets = len(b.mem.flights), len(b.mem.targets)
 	for _, l := range b.mem.lines {
 		s.Held += len(l.held)
+	}
+	for _, p := range b.mem.pools {
+		s.Held += len(p.waits)
 	}
 	for _, t := range b.mem.targets {
 		s.Unacked += t.unacked

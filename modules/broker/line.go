@@ -157,7 +157,7 @@ func (m *memory) keep(job domain.ID, l *line) {
 
 // changed follows a committed change of any kind; the instance's ver is the one
 // before it. Commits may be heard of out of order: an older one is passed over. It
-// reports whether the turn of a held instance of the job has come by it.
+// reports whether the turn of a held instance has come by it, of the job or of its pool.
 func (m *memory) changed(c domain.Change) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +166,7 @@ func (m *memory) changed(c domain.Change) bool {
 		if a, ok := m.byInst[in.ID]; ok && !inFlight(in) {
 			m.land(a)
 		}
-		return false
+		return m.stand(in)
 	}
 	l := m.line(in.JobID)
 	if in.Ver < l.verOf(in.ID) {
@@ -183,7 +183,7 @@ func (m *memory) changed(c domain.Change) bool {
 		l.begin(in)
 	}
 	switch {
-	case c.Move == domain.MoveUnhold:
+	case c.Move == domain.MoveUnhold || c.Move == domain.MoveUnholdPool:
 		l.next = in.ID
 	case (in.Label != domain.Queued || in.IsSplit()) && l.next == in.ID:
 		l.next = 0
@@ -196,12 +196,13 @@ func (m *memory) changed(c domain.Change) bool {
 	if due {
 		m.turns[in.JobID] = true
 	}
-	return due
+	return m.stand(in) || due
 }
 
 // correct takes over from a row that the instance is in nobody's way any more. It
 // never adds: a row that was read before a change would bring back what is over.
 func (m *memory) correct(job, id domain.ID, in domain.Instance, exists bool) {
+	m.unpool(id, in, exists)
 	l := m.line(job)
 	if exists && in.Ver <= l.verOf(id) {
 		return

@@ -37,6 +37,9 @@ type memory struct {
 	lines    map[domain.ID]*line       // by job, none of them empty
 	coming   map[domain.ID]domain.ID   // job → the instance of it that a transaction under way makes and gives a target in one
 	turns    map[domain.ID]bool        // jobs with a held instance whose turn came since it was looked for
+	pools    map[domain.PoolKey]*pool  // none of them empty
+	pooled   map[domain.ID]member      // who is in one of them
+	calls    map[domain.PoolKey]bool   // pools in which a place may have come free since it was looked
 	waitLost map[domain.ID]time.Time   // attempts of lost workers whose job waits: when to settle
 	over     map[domain.Boot]*lifeOver // lives that are over, without the reason in the key
 }
@@ -60,14 +63,15 @@ func (m *memory) reset(epoch int64) {
 	m.fresh, m.deaf, m.heard = false, "", time.Time{}
 	m.targets, m.flights, m.byInst = map[string]*target{}, map[domain.ID]*flight{}, map[domain.ID]domain.ID{}
 	m.lines, m.coming, m.turns = map[domain.ID]*line{}, map[domain.ID]domain.ID{}, map[domain.ID]bool{}
+	m.pools, m.pooled, m.calls = map[domain.PoolKey]*pool{}, map[domain.ID]member{}, map[domain.PoolKey]bool{}
 	m.waitLost, m.over = map[domain.ID]time.Time{}, map[domain.Boot]*lifeOver{}
 }
 
-// begun reports whether an instance has begun and not ended, so that it is in the
-// way of others of its job.
+// begun reports whether an instance has begun, or waits for its pool only, and has not
+// ended, so that it is in the way of others of its job.
 func begun(in domain.Instance) bool {
 	switch in.Label {
-	case domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan, domain.Backoff:
+	case domain.HeldPool, domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan, domain.Backoff:
 		return true
 	case domain.Queued:
 		return in.Attempts > 0 || in.IsSplit()
@@ -117,6 +121,9 @@ func (m *memory) settle(epoch int64, p plan, assign []domain.Assignment, committ
 	for _, a := range assign {
 		held := p.promises[a.Attempt]
 		held.to.promised[held.lane]--
+		if m.epoch == epoch {
+			m.unpromise(a.Instance.ID)
+		}
 		jobs[a.Attempt] = a.Instance.JobID
 	}
 	if m.epoch != epoch {

@@ -158,7 +158,7 @@ func (b *Broker) freeHeld(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return b.freePlaces(ctx)
 }
 
 // giveTurns makes those ready whose turn has come by what was heard, without a look
@@ -169,10 +169,12 @@ func (b *Broker) giveTurns(ctx context.Context) error {
 	if more {
 		b.ready.ring()
 	}
-	if len(due) == 0 {
-		return nil
+	if len(due) > 0 {
+		if err := b.unhold(ctx, due); err != nil {
+			return err
+		}
 	}
-	return b.unhold(ctx, due)
+	return b.callWaiting(ctx, b.mem.takeCalls())
 }
 
 func (b *Broker) unhold(ctx context.Context, ids []domain.ID) error {

@@ -90,6 +90,7 @@ func (d *decider) split(in domain.Instance, spec domain.JobSpec) bool {
 	s := domain.Split{Instance: in, Shards: spec.Shards}
 	if spec.Broadcast {
 		if s.Workers = d.audience(spec); len(s.Workers) == 0 {
+			d.m.stick(in)
 			return false
 		}
 		s.Shards = len(s.Workers)

@@ -29,12 +29,21 @@ type Judge interface {
 	Forget()
 }
 
-// Overlaps carries out what the overlap policy decided.
+// Overlaps carries out what the overlap policy and the pools decided.
 type Overlaps interface {
 	Hold(ctx context.Context, ids []domain.ID, note string) error
 	Unhold(ctx context.Context, ids []domain.ID, note string) error
 	Skip(ctx context.Context, ids []domain.ID, note string) error
 	Replace(ctx context.Context, ids []domain.ID, by domain.ID) error
+	// HoldPool sets ready instances aside whose pool has no place for them.
+	HoldPool(ctx context.Context, ids []domain.ID) error
+	// UnholdPool makes those ready again that still wait for their pool; it returns these.
+	UnholdPool(ctx context.Context, ids []domain.ID) ([]domain.ID, error)
+}
+
+// Pools reads pools; those that are not there limit nothing and are absent.
+type Pools interface {
+	ByKeys(ctx context.Context, keys []domain.PoolKey) (map[domain.PoolKey]domain.Pool, error)
 }
 
 // Shards splits runs and lets what was split stand as its shards do.

@@ -57,6 +57,9 @@ func (w *world) Dispatch(_ context.Context, as []domain.Assignment) ([]domain.At
 	var out []domain.Attempt
 	err := w.commit(ids, func(in domain.Instance) (domain.Instance, domain.MoveName) {
 		a := by[in.ID]
+		if p := w.pools[in.PoolKey()]; a.Pool != (domain.PoolSeen{ID: p.ID, Ver: p.Ver}) {
+			return in, ""
+		}
 		if in.Ver != a.Instance.Ver || in.Label != domain.Queued {
 			return in, ""
 		}
@@ -221,6 +224,37 @@ func (w *world) Unhold(_ context.Context, ids []domain.ID, _ string) error {
 	return w.each(ids, domain.HeldOverlap, domain.MoveUnhold, domain.Running, domain.Queued)
 }
 
+// HoldPool sets aside.
+func (w *world) HoldPool(_ context.Context, ids []domain.ID) error {
+	return w.each(ids, domain.Queued, domain.MoveHoldPool, domain.Running, domain.HeldPool)
+}
+
+// UnholdPool makes ready again and tells whom.
+func (w *world) UnholdPool(_ context.Context, ids []domain.ID) ([]domain.ID, error) {
+	var moved []domain.ID
+	err := w.commit(ids, func(in domain.Instance) (domain.Instance, domain.MoveName) {
+		if in.Label != domain.HeldPool {
+			return in, ""
+		}
+		moved = append(moved, in.ID)
+		return to(in, domain.Running, domain.Queued), domain.MoveUnholdPool
+	})
+	return moved, err
+}
+
+// ByKeys reads pools.
+func (w *world) ByKeys(_ context.Context, keys []domain.PoolKey) (map[domain.PoolKey]domain.Pool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[domain.PoolKey]domain.Pool{}
+	for _, k := range keys {
+		if p, ok := w.pools[k]; ok {
+			out[k] = p
+		}
+	}
+	return out, w.away
+}
+
 // Skip cancels.
 func (w *world) Skip(_ context.Context, ids []domain.ID, _ string) error {
 	return w.each(ids, domain.Queued, domain.MoveSkip, domain.Cancelled, domain.Skipped)
@@ -243,6 +277,7 @@ func (w *world) Split(_ context.Context, splits []domain.Split) error {
 		for i := range s.Shards {
 			id := w.ready(s.Instance.JobID, func(in *domain.Instance) {
 				in.Sharding = domain.Sharding{PartOf: s.Instance.ID, Shard: i, Shards: s.Shards}
+				in.Pool, in.Expected = s.Instance.Pool, s.Instance.Expected
 				if s.Workers != nil {
 					in.Worker = s.Workers[i]
 				}

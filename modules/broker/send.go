@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -31,7 +32,11 @@ func (b *Broker) carryOut(ctx context.Context, p plan) error {
 			return b.dispatch(ctx, p, half, mine)
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	if len(p.full) > 0 { // last: those of the page that may start do not wait for it
+		err = errors.Join(err, b.Overlaps.HoldPool(ctx, p.full))
+	}
+	return err
 }
 
 // makeWay carries out what the overlap policy decided.
@@ -93,6 +98,7 @@ func (b *Broker) dispatch(ctx context.Context, p plan, assign []domain.Assignmen
 		return err
 	}
 	b.figures.dispatched.Add(int64(len(attempts)))
+	b.lookAgainAt(assign, attempts)
 	crash.At("dispatch.committed")
 	<-turn
 	b.send(ctx, attempts)

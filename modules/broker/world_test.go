@@ -31,6 +31,7 @@ type world struct {
 	poison   domain.ID                    // attempt whose claim the database rejects
 	unheard  bool                         // moves are another process': the broker does not hear of them
 	mute     bool                         // the answer to the next commit is lost
+	pools    map[domain.PoolKey]domain.Pool
 
 	sent    []sending
 	sendErr error
@@ -69,7 +70,7 @@ type sending struct {
 func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, ins: map[domain.ID]domain.Instance{}, attempts: map[domain.ID]domain.Attempt{}, specs: map[domain.ID]domain.JobSpec{},
-			bad: map[domain.ID]error{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000, onHold: func() {}}
+			bad: map[domain.ID]error{}, pools: map[domain.PoolKey]domain.Pool{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000, onHold: func() {}}
 		var err error
 		if w.ids, err = domain.NewIDs(1, time.Now); err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 }
 
 func (w *world) broker() *Broker {
-	return New(&Broker{Queue: w, Judge: w, Overlaps: w, Shards: w, Clock: w, Rows: w, Specs: w, Mail: w, Sender: w, Fleet: w, IDs: w.ids, Mono: time.Now})
+	return New(&Broker{Queue: w, Judge: w, Overlaps: w, Shards: w, Pools: w, Clock: w, Rows: w, Specs: w, Mail: w, Sender: w, Fleet: w, IDs: w.ids, Mono: time.Now})
 }
 
 // job makes a definition; spec may be zero.

@@ -90,7 +90,7 @@ func TestEveryStatusIsReachedAndLeft(t *testing.T) {
 			}
 		}
 	}
-	built := map[Label]bool{WaitingApproval: false, HeldPool: false}
+	built := map[Label]bool{WaitingApproval: false}
 	for state, labels := range Labels {
 		for _, l := range labels {
 			s := Status{state, l}

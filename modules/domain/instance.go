@@ -78,6 +78,7 @@ type Instance struct {
 	Reason      string
 
 	Lane       Lane
+	Pool       string    // the pool of the project that limits this run; "" = none
 	DepsLeft   int       // dependencies not yet met
 	MetAt      time.Time // when its last dependency was met; zero: it had none, or waits
 	ReadyAt    time.Time // when it was last ready for a target

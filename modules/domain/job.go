@@ -151,11 +151,13 @@ type JobSpec struct {
 	// Calendar is the calendar of the project that the job lives by, if any.
 	Calendar CalendarUse `json:"calendar,omitzero"`
 
-	Priority Lane              `json:"priority"`
-	Tags     []string          `json:"tags,omitempty"`
-	Params   map[string]string `json:"params,omitempty"`
-	Env      map[string]string `json:"env,omitempty"`
-	Exec     Exec              `json:"exec"`
+	Priority Lane     `json:"priority"`
+	Tags     []string `json:"tags,omitempty"`
+	// Pool is the pool of the project that limits the job, if any.
+	Pool   string            `json:"pool,omitempty"`
+	Params map[string]string `json:"params,omitempty"`
+	Env    map[string]string `json:"env,omitempty"`
+	Exec   Exec              `json:"exec"`
 	// Shards is into how many shards a run is split, at least 2; 0 = it is not. Broadcast splits
 	// it into one for each worker that is available when it starts. At most one of both is set.
 	Shards    int  `json:"shards,omitempty"`

@@ -18,6 +18,8 @@ const (
 	MoveUnhold         MoveName = "unhold"          // the way is free
 	MoveSplit          MoveName = "split"           // its run was split into shards, which go each its own way
 	MoveGather         MoveName = "gather"          // its shards stand otherwise than before
+	MoveHoldPool       MoveName = "hold_pool"       // its pool has no place for it
+	MoveUnholdPool     MoveName = "unhold_pool"     // there is a place, and it is the next
 	MoveDispatch       MoveName = "dispatch"        // an attempt was committed for a target
 	MoveWithdraw       MoveName = "withdraw"        // the attempt was taken back before its grant
 	MoveStart          MoveName = "start"           // the worker said that it started
@@ -65,12 +67,14 @@ var Moves = []Move{
 	{MoveHold, running(Queued), running(HeldOverlap), false, "another instance of the job is unfinished and its overlap policy queues"},
 	{MoveUnhold, running(HeldOverlap), running(Queued), false, "the instance that was in its way ended"},
 	{MoveSplit, running(Queued), running(Queued), false, "its run was split into shards; from now on it stands as they do"},
-	{MoveGather, with(running(Queued, Dispatched, Executing, Orphan), Status{Retrying, Backoff}), with(running(Queued, Dispatched, Executing, Orphan), Status{Retrying, Backoff}), true, "its shards stand otherwise: the most advanced of those that have not ended counts"},
+	{MoveGather, with(running(Queued, HeldPool, Dispatched, Executing, Orphan), Status{Retrying, Backoff}), with(running(Queued, HeldPool, Dispatched, Executing, Orphan), Status{Retrying, Backoff}), true, "its shards stand otherwise: the most advanced of those that have not ended counts"},
+	{MoveHoldPool, running(Queued), running(HeldPool), false, "its pool is full, or others of it are before it"},
+	{MoveUnholdPool, running(HeldPool), running(Queued), false, "there is a place in its pool and it is the next"},
 	{MoveDispatch, running(Queued), running(Dispatched), true, "an attempt was committed for a target"},
 	{MoveWithdraw, running(Dispatched), running(Queued), false, "the attempt was taken back before its grant: no ack, refused or drained"},
 	{MoveStart, running(Dispatched), running(Executing), true, "the worker journalled the start"},
 	{MoveStop, running(Dispatched, Executing, Orphan), running(Stopping), false, "a person asked for its end; the worker has been told"},
-	{MoveSucceed, with(running(Queued, Dispatched, Executing, Stopping, Orphan), Status{Retrying, Backoff}), []Status{{Success, ""}}, true, "a success was reported and no later attempt has been granted"},
+	{MoveSucceed, with(running(Queued, HeldPool, Dispatched, Executing, Stopping, Orphan), Status{Retrying, Backoff}), []Status{{Success, ""}}, true, "a success was reported and no later attempt has been granted"},
 	{MoveFail, with(running(Dispatched, Executing, Stopping, Orphan), Status{Retrying, Backoff}), []Status{{Failed, ErrorLabel}, {Failed, Timeout}, {Failed, WorkerLost}}, false, "the last try failed"},
 	{MoveRetry, running(Dispatched, Executing), []Status{{Retrying, Backoff}}, false, "a try failed and retries are left"},
 	{MoveRequeue, []Status{{Retrying, Backoff}}, running(Queued), false, "the back-off is over"},

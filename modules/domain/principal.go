@@ -27,6 +27,9 @@ const (
 	ActInstanceRerunDone Action = "instance.rerun_success" // of what succeeded
 	ActBackfillStart     Action = "backfill.start"         // of what has not succeeded
 	ActBackfillControl   Action = "backfill.control"       // pause, resume, stop
+	ActPoolRead          Action = "pool.read"              //
+	ActPoolLimit         Action = "pool.limit"             // changes how many places a pool has, also to none
+	ActPoolWrite         Action = "pool.write"             // makes, describes and deletes pools
 	ActOrphanSettle      Action = "orphan.settle"          // as failed, or to run again
 	ActOrphanSucceed     Action = "orphan.settle_success"  // as success
 	ActIncidentClose     Action = "incident.close"         // by hand; of the system: everywhere

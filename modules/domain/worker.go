@@ -78,6 +78,8 @@ type Assignment struct {
 	Target    string
 	Boot      int64
 	MessageID string
+	// Pool is the instance's pool as it stood; a change of it since undoes the assignment.
+	Pool PoolSeen
 }
 
 // Claim asks for the right to run one attempt, for one boot of a worker.

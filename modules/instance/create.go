@@ -94,7 +94,7 @@ func (l *Lifecycle) born(n domain.NewInstance, spec domain.JobSpec, now time.Tim
 // waitOrReady puts a new or reopened instance in the state that its dependencies
 // ask for, with the limit that its job sets on that wait.
 func waitOrReady(in domain.Instance, spec domain.JobSpec, left int, now time.Time) domain.Instance {
-	in.DepsLeft, in.WakeAt, in.MetAt = left, time.Time{}, time.Time{}
+	in.DepsLeft, in.WakeAt, in.MetAt, in.Pool = left, time.Time{}, time.Time{}, spec.Pool
 	if left > 0 {
 		in.Status = domain.Status{State: domain.Running, Label: domain.WaitingDeps}
 		in.ReadyAt = time.Time{}

@@ -37,6 +37,7 @@ func TestWhatShardsMakeOfTheirInstance(t *testing.T) {
 		"the rest waits":               {runs, of(won, queued), domain.MoveGather, queued, ""},
 		"one waits for its retry":      {runs, of(won, backoff), domain.MoveGather, backoff, ""},
 		"only an orphan is left":       {runs, of(won, orphan), domain.MoveGather, orphan, ""},
+		"the rest waits for its pool":  {runs, of(won, running(domain.HeldPool)), domain.MoveGather, running(domain.HeldPool), ""},
 		"an orphan beside others":      {queued, of(orphan, backoff), domain.MoveGather, backoff, ""},
 		"one failed, others go on":     {runs, of(failed(domain.ErrorLabel), runs), "", runs, ""},
 		"all done":                     {runs, of(won, won), domain.MoveSucceed, won, ""},
@@ -79,10 +80,10 @@ func TestAMissingShardHasNotEnded(t *testing.T) {
 func TestAnyShardsLeadToAMoveOfTheTable(t *testing.T) {
 	could := everyStatus()
 	could = slices.DeleteFunc(could, func(s domain.Status) bool {
-		return s.Label == domain.WaitingDeps || s.Label == domain.WaitingApproval || s.Label == domain.HeldOverlap || s.Label == domain.HeldPool ||
+		return s.Label == domain.WaitingDeps || s.Label == domain.WaitingApproval || s.Label == domain.HeldOverlap ||
 			s.Label == domain.DepsTimeout || s.Label == domain.UpstreamFailed || s.Label == domain.Skipped
 	})
-	stands := []domain.Status{running(domain.Queued), running(domain.Dispatched), running(domain.Executing), running(domain.Orphan), running(domain.Stopping), {State: domain.Retrying, Label: domain.Backoff}}
+	stands := []domain.Status{running(domain.Queued), running(domain.Dispatched), running(domain.Executing), running(domain.Orphan), running(domain.Stopping), running(domain.HeldPool), {State: domain.Retrying, Label: domain.Backoff}}
 	for _, a := range could {
 		for _, b := range could {
 			for _, stand := range stands {

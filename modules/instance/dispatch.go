@@ -47,13 +47,17 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 	var out []domain.Attempt
 	err := l.Store.Tx(ctx, func(ctx context.Context) error {
 		out = make([]domain.Attempt, 0, len(as))
+		changed, err := l.changedPools(ctx, as)
+		if err != nil {
+			return err
+		}
 		b := l.batch("broker", len(as))
 		if err := look(ctx, b); err != nil {
 			return err
 		}
 		for _, a := range as {
 			in, ok := b.was[a.Instance.ID]
-			if !ok || in.Ver != a.Instance.Ver || in.Label != domain.Queued {
+			if !ok || changed[a.Pool.ID] || in.Ver != a.Instance.Ver || in.Label != domain.Queued {
 				continue
 			}
 			attempt, err := b.dispatch(ctx, *in, a)
@@ -72,6 +76,21 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 		return nil, err
 	}
 	return out, nil
+}
+
+// changedPools are the pools of assignments that do not stand as it was decided by; the others
+// stay so until the transaction of ctx has ended.
+func (l *Lifecycle) changedPools(ctx context.Context, as []domain.Assignment) (map[domain.ID]bool, error) {
+	var seen []domain.PoolSeen
+	for _, a := range as {
+		if a.Pool.ID != 0 && !slices.Contains(seen, a.Pool) {
+			seen = append(seen, a.Pool)
+		}
+	}
+	if len(seen) == 0 || l.Pools == nil {
+		return nil, nil
+	}
+	return l.Pools.Changed(ctx, seen)
 }
 
 // dispatch moves one instance and makes the attempt.
@@ -250,6 +269,35 @@ func (l *Lifecycle) Unhold(ctx context.Context, ids []domain.ID, note string) er
 // Skip cancels ready instances because the overlap policy says no.
 func (l *Lifecycle) Skip(ctx context.Context, ids []domain.ID, note string) error {
 	return l.each(ctx, ids, domain.Status{State: domain.Running, Label: domain.Queued}, domain.MoveSkip, domain.Status{State: domain.Cancelled, Label: domain.Skipped}, note)
+}
+
+// HoldPool sets ready instances aside, because their pool has no place for them.
+func (l *Lifecycle) HoldPool(ctx context.Context, ids []domain.ID) error {
+	return l.change(ctx, "broker", ids, func(_ context.Context, b *batch, in domain.Instance) error {
+		if in.Status != running(domain.Queued) || in.IsSplit() {
+			return nil
+		}
+		_, err := b.move(in, domain.MoveHoldPool, running(domain.HeldPool), fmt.Sprintf("pool %s has no free place for it", in.Pool))
+		return err
+	})
+}
+
+// UnholdPool makes instances ready again that waited for a place in their pool. It returns
+// those that it moved: the others did not wait any more.
+func (l *Lifecycle) UnholdPool(ctx context.Context, ids []domain.ID) ([]domain.ID, error) {
+	var moved []domain.ID
+	err := l.Store.Tx(ctx, func(ctx context.Context) error {
+		moved = nil
+		return l.change(ctx, "broker", ids, func(_ context.Context, b *batch, in domain.Instance) error {
+			if in.Label != domain.HeldPool || in.IsSplit() {
+				return nil
+			}
+			moved = append(moved, in.ID)
+			_, err := b.move(in, domain.MoveUnholdPool, running(domain.Queued), fmt.Sprintf("pool %s has a free place and it is the next", in.Pool))
+			return err
+		})
+	})
+	return moved, err
 }
 
 // each makes the same move with those of the instances that stand as expected.

@@ -8,7 +8,7 @@ import (
 	"github.com/axsched/ax/modules/instance/store"
 )
 
-// Lifecycle has the use cases. All fields but Unsure, Early and Memo must be set.
+// Lifecycle has the use cases. All fields but Pools, Unsure, Early and Memo must be set.
 type Lifecycle struct {
 	Store    *store.Store
 	IDs      *domain.IDs
@@ -18,6 +18,8 @@ type Lifecycle struct {
 	Deps     Deps
 	Tally    Tally
 	Listener Listener
+	// Pools guards assignments that name one; nil = there are none.
+	Pools Pools
 	// Unsure hears of instances of which it is not known whether they moved: the answer
 	// to the commit was lost. Like the listener it must not block.
 	Unsure func(ids []domain.ID)

@@ -30,6 +30,13 @@ type Calendars interface {
 	CalendarOf(ctx context.Context, spec domain.JobSpec) (*domain.Calendar, error)
 }
 
+// Pools guards what was decided by pools.
+type Pools interface {
+	// Changed locks pools in the transaction of ctx, so that none of them changes before its
+	// end, and returns those that do not stand as they were seen.
+	Changed(ctx context.Context, seen []domain.PoolSeen) (map[domain.ID]bool, error)
+}
+
 // Deps keeps the dependency rows of instances.
 type Deps interface {
 	// Attach writes, in the transaction of ctx, the dependency rows of instances
@@ -78,6 +85,11 @@ type DepsOf interface {
 	Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error)
 	// Stale reads which of the instances began on what an upstream has made anew since.
 	Stale(ctx context.Context, instances []domain.ID) (map[domain.ID]domain.StaleMark, error)
+}
+
+// PoolsOf reads pools; those that are not there are absent.
+type PoolsOf interface {
+	ByKeys(ctx context.Context, keys []domain.PoolKey) (map[domain.PoolKey]domain.Pool, error)
 }
 
 // Workers lists the workers as they were last seen, lost ones too.

@@ -10,13 +10,14 @@ import (
 )
 
 // Records answers questions about instances and changes nothing. All fields but
-// Broker must be set. Safe for concurrent use.
+// Broker and Pools must be set. Safe for concurrent use.
 type Records struct {
 	Store   *store.Store
 	Specs   Specs
 	Deps    DepsOf
 	Workers Workers
 	Broker  Presence // nil: nothing is known of the broker
+	Pools   PoolsOf  // nil: there are none
 	// LostAfter is how long a worker may be silent; 0 = 10 s.
 	LostAfter time.Duration
 	Now       func() time.Time
@@ -58,6 +59,9 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 		err = r.explainCause(ctx, &f)
 	case domain.Killed:
 		err = r.explainKill(ctx, &f)
+	}
+	if err == nil && in.Pool != "" && (in.Label == domain.Queued || in.Label == domain.HeldPool) {
+		err = r.explainPool(ctx, &f)
 	}
 	if err == nil && (in.Label == domain.Queued || moves(in)) {
 		err = r.explainBroker(ctx, &f)

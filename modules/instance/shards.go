@@ -80,7 +80,7 @@ func (b *batch) part(in domain.Instance, spec domain.JobSpec, s domain.Sharding)
 		ID: b.l.IDs.Next(), ProjectID: in.ProjectID, JobID: in.JobID, JobName: in.JobName, FireKey: domain.ShardFireKey(in.RunID, s.Shard),
 		Trigger: in.Trigger, BizDate: in.BizDate, Expected: in.Expected, Ver: 1, RunID: in.RunID, RunNo: in.RunNo, TraceID: in.TraceID,
 		Version: in.Version, RequestedBy: in.RequestedBy, Reason: in.Reason, Lane: in.Lane, MetAt: in.MetAt, CreatedAt: b.now,
-		Status: running(domain.Queued), ReadyAt: in.ReadyAt, WakeAt: queueLimit(spec, in.ReadyAt), Sharding: s,
+		Status: running(domain.Queued), ReadyAt: in.ReadyAt, WakeAt: queueLimit(spec, in.ReadyAt), Pool: in.Pool, Sharding: s,
 	}
 }
 
@@ -290,7 +290,7 @@ func decideShards(in domain.Instance, shards []domain.Instance) shardsNow {
 
 // mostAdvanced is the status of the shard that is the furthest of those that have not ended.
 func mostAdvanced(shards []domain.Instance) domain.Status {
-	order := []domain.Status{running(domain.Executing), running(domain.Dispatched), running(domain.Queued), {State: domain.Retrying, Label: domain.Backoff}, running(domain.Orphan)}
+	order := []domain.Status{running(domain.Executing), running(domain.Dispatched), running(domain.Queued), running(domain.HeldPool), {State: domain.Retrying, Label: domain.Backoff}, running(domain.Orphan)}
 	best := len(order) - 1
 	for _, s := range shards {
 		at := slices.Index(order, s.Status)

@@ -16,6 +16,7 @@ type Facts struct {
 	Attempt  *domain.Attempt // the one in force, or the last
 	Missing  []Dependency    // waiting_deps: what is not met
 	InWay    *domain.Instance
+	Pool     *PoolFacts       // held_pool, or queued where the job names one
 	Cause    *domain.Instance // upstream_failed: as it now stands
 	Kill     *domain.Event    // killed: the order
 	Settle   *domain.Event    // ended as an orphan: what a person said
@@ -62,12 +63,15 @@ func why(f Facts) Sentence {
 	case domain.WaitingApproval:
 		return say("why.waiting_approval")
 	case domain.HeldPool:
-		return say("why.held_pool", "at", in.ReadyAt)
+		return whyPool(f)
 	case domain.HeldOverlap:
 		return whyHeld(f)
 	case domain.Queued:
 		if f.InWay != nil && (f.BrokerThere || !f.BrokerKnown) { // it has not come to hold it yet
 			return whyHeld(f)
+		}
+		if f.Pool.full() && (f.BrokerThere || !f.BrokerKnown) {
+			return whyPool(f)
 		}
 		return whyQueued(f)
 	}

@@ -81,7 +81,14 @@ func waits() []wait {
 			"for the instance of 2026-02-02 (id 9; Running, executing) to end", "等待 2026-02-02 的实例（9；", from},
 		{"overlap, limited", domain.HeldOverlap, limited, "for an earlier instance of this job to end", "等待此前的实例结束", both},
 		{"overlap without a broker", domain.HeldOverlap, noBroker, "No broker is active, so it does not go on until one is", "没有活动的 broker", from},
-		{"pool", domain.HeldPool, limited, "for a free place in its pool", "等待资源池的空位", both},
+		{"pool", domain.HeldPool, limited, "for a place in pool", "等待资源池", both},
+		{"pool, full", domain.HeldPool, pool(3, 3), "pool db is full: 3 of 3, held by a of 2026-02-02 (id 9; Running, executing)", "资源池 db 已满：3 / 3，占用者：a 2026-02-02（9；", from},
+		{"pool, an orphan has a place", domain.HeldPool, pool(1, 1, domain.Orphan), "held by a of 2026-02-02 (id 9; Running, orphan", "运行中, 孤儿）", from},
+		{"pool, over its limit", domain.HeldPool, pool(2, 5), "5 have a place and its limit was lowered to 2; held by", "上限已降到 2，还有 5 个占着位置", from},
+		{"pool, paused", domain.HeldPool, pool(0, 0), "pool db is paused: its limit is 0.", "资源池 db 已暂停（上限为 0）", from},
+		{"pool, paused while one runs", domain.HeldPool, pool(0, 1), "its limit is 0; 1 still have a place: a of", "还有 1 个占着位置", from},
+		{"pool, a place is free", domain.HeldPool, pool(3, 2), "which has a free place now (2 of 3 are taken)", "现在有空位（2 / 3）", from},
+		{"queue: the pool is full", domain.Queued, pool(3, 3), "pool db is full: 3 of 3", "资源池 db 已满", from},
 		{"queue: no broker", domain.Queued, noBroker, "but no broker is active", "没有活动的 broker", from},
 		{"queue: no Redis", domain.Queued, noRedis, "Redis, through which workers are reached, has not answered the broker since", "连不上用来联系执行节点的 Redis", []string{since, heard}},
 		{"queue: no worker", domain.Queued, func(f *instance.Facts) { f.Workers = nil }, "no worker is alive", "没有存活的执行节点", from},
@@ -157,6 +164,20 @@ func TestWhyAKillWasNotConfirmed(t *testing.T) {
 	for lang, words := range map[string]string{i18n.English: "killed by ana at " + since + " UTC, but w1 has not confirmed", "zh-CN": "w1 没有确认结束"} {
 		if said := instance.Why(f).In(i18n.With(t.Context(), lang)); !strings.Contains(said, words) {
 			t.Errorf("%s: %q", lang, said)
+		}
+	}
+}
+
+// pool is a pool with so many places, and so many of them taken, the first by one with a label.
+func pool(limit, used int, label ...domain.Label) func(*instance.Facts) {
+	return func(f *instance.Facts) {
+		f.Pool = &instance.PoolFacts{Pool: domain.Pool{Name: "db", Limit: limit}, Used: used}
+		for i := range used {
+			h := domain.Instance{ID: domain.ID(9 + i), JobName: "a", BizDate: date("2026-02-02"), Status: running(domain.Executing)}
+			if i == 0 && len(label) > 0 {
+				h.Label = label[0]
+			}
+			f.Pool.Holders = append(f.Pool.Holders, h)
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Definitions struct {
 	Workers Workers
 	// Calendars finds those that jobs name; nil: there are none.
 	Calendars Calendars
+	// Pools finds those that jobs name; nil: there are none.
+	Pools Pools
 
 	// Versions keeps definitions in memory; several may share one. nil: its own.
 	Versions *Versions

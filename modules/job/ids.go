@@ -173,6 +173,7 @@ const (
 	idCalendarAt        = "calendar.at"
 	idCalendarMove      = "calendar.move"
 	idCalendarMissing   = "calendar.missing"
+	idPoolMissing       = "pool.missing"
 	idCalendarWrong     = "calendar.wrong"
 	idCalendarNever     = "calendar.never"
 	idCalendarEnds      = "calendar.ends"
@@ -183,5 +184,6 @@ const (
 	hintCalendarAny     = "calendar_any"
 	hintCalendarMove    = "calendar_move"
 	hintCalendarMissing = "calendar_missing"
+	hintPoolMissing     = "pool_missing"
 	hintCalendarEnds    = "calendar_ends"
 )

@@ -34,6 +34,7 @@ func jobKeys() map[string]func(*draft, entry) {
 		},
 		"biz_date": (*draft).bizDate,
 		"calendar": (*draft).calendar,
+		"pool":     func(d *draft, e entry) { d.spec.Pool = d.name(e) },
 		"priority": func(d *draft, e entry) {
 			take(d, e, &d.spec.Priority, domain.LaneHigh, domain.LaneDefault, domain.LaneLow)
 		},

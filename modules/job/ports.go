@@ -55,6 +55,15 @@ type Audit interface {
 	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error
 }
 
+// Pools finds pools.
+type Pools interface {
+	// Share tells whether a project has a pool, and lets nobody delete it before the
+	// transaction of ctx, if there is one, has ended.
+	Share(ctx context.Context, key domain.PoolKey) (bool, error)
+	// Names lists the pools of a project.
+	Names(ctx context.Context, project domain.ID) ([]string, error)
+}
+
 // Waiting counts what waits under the definitions as they are.
 type Waiting interface {
 	// CountWaiting counts the instances of a job that wait for their dependencies.

@@ -18,7 +18,7 @@ const (
 
 // unbuilt are keys of the job file that a later version will know.
 func unbuilt() []string {
-	return []string{"pool", "inputs", "approval", "alerts", "outputs"}
+	return []string{"inputs", "approval", "alerts", "outputs"}
 }
 
 // draft is a job while its keys are read.

@@ -94,7 +94,11 @@ func (d *Definitions) Check(ctx context.Context, files []File, seen domain.Proje
 	if err != nil {
 		return nil, nil, err
 	}
-	if faults = append(faults, gates...); len(faults.Errors()) == 0 {
+	pools, err := d.inPools(ctx, parsed, seen)
+	if err != nil {
+		return nil, nil, err
+	}
+	if faults = append(append(faults, gates...), pools...); len(faults.Errors()) == 0 {
 		warnings, err := d.preview(ctx, parsed, byKey)
 		if err != nil {
 			return nil, nil, err
@@ -126,7 +130,11 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 		return nil, err
 	}
 	faults, err := d.Foretell(ctx, parsed)
-	if err != nil || len(faults.Errors()) > 0 {
+	if err != nil {
+		return nil, err
+	}
+	pools, err := d.inPools(ctx, parsed, r.Seen)
+	if faults = append(faults, pools...); err != nil || len(faults.Errors()) > 0 {
 		return faults, err
 	}
 	if err := d.caveats(ctx, parsed, byKey); err != nil {

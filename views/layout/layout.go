@@ -68,6 +68,7 @@ func navGroups() []navGroup {
 			{page: "ledger", url: "/ledger", icon: "checklist"},
 			{page: "calendars", url: "/calendars", icon: "calendar"},
 			{page: "dag", url: "/dag", icon: "sitemap"},
+			{page: "pools", url: "/pools", icon: "stack-2"},
 			{page: "workers", url: "/workers", icon: "server-2"},
 			{page: "incidents", url: "/incidents", icon: "alert-triangle"},
 		}},

@@ -134,11 +134,11 @@ func (s *Store) Save(ctx context.Context, ins []Moved[domain.Instance]) error {
 
 // SaveRun writes an instance whose run in force was replaced by a new one.
 func (s *Store) SaveRun(ctx context.Context, ins []Moved[domain.Instance]) error {
-	cols := append(slices.Clone(moved), "run_id", "run_no", "trace_id", "version", "params", "requested_by", "reason", "trigger_kind")
+	cols := append(slices.Clone(moved), "run_id", "run_no", "trace_id", "version", "params", "requested_by", "reason", "trigger_kind", "pool")
 	return s.save(ctx, ins, cols, func(r instanceRow) []any {
 		return []any{r.ID, r.Ver, r.State, r.Label, r.RetriesUsed, r.LostCount, r.Attempts, r.DepsLeft, r.QueueRank, r.MetAt, r.ReadyAt, r.WakeAt,
 			r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun, r.Shards,
-			r.RunID, r.RunNo, r.TraceID, r.Version, r.Params, r.RequestedBy, r.Reason, r.TriggerKind}
+			r.RunID, r.RunNo, r.TraceID, r.Version, r.Params, r.RequestedBy, r.Reason, r.TriggerKind, r.Pool}
 	})
 }
 

@@ -251,10 +251,10 @@ func (s *Store) ByTrace(ctx context.Context, trace string) (domain.ID, error) {
 	return domain.ID(rows[0].ID), nil
 }
 
-// begun are the labels of an instance that has left the queue and has not ended.
-var begun = []domain.Label{domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan}
+// begun are the labels of an instance that is in the way of others of its job.
+var begun = []domain.Label{domain.HeldPool, domain.Dispatched, domain.Executing, domain.Stopping, domain.Orphan}
 
-// Begun reads the instances of a job that were sent to a target and have not ended,
+// Begun reads the instances of a job that were sent to a target, or wait for their pool, and have not ended,
 // oldest first.
 func (s *Store) Begun(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error) {
 	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND label IN ? AND job_id = ? AND part_of = 0 ORDER BY id LIMIT ?", begun, job, limit)

@@ -73,6 +73,7 @@ type instanceRow struct {
 	Shard               int
 	Shards              int
 	Worker              string
+	Pool                string
 }
 
 // TableName is gorm's.
@@ -123,7 +124,7 @@ func toRow(in domain.Instance) instanceRow {
 		MetAt: domain.Millis(in.MetAt), ReadyAt: domain.Millis(in.ReadyAt), WakeAt: domain.Millis(in.WakeAt), CreatedAt: domain.Millis(in.CreatedAt),
 		StartedAt: domain.Millis(in.StartedAt), FinishedAt: domain.Millis(in.FinishedAt), AttemptID: int64(in.AttemptID),
 		Message: in.Message, CancelledByInstance: int64(in.CancelledBy.InstanceID), CancelledByRun: int64(in.CancelledBy.RunID),
-		PartOf: int64(in.PartOf), Shard: in.Shard, Shards: in.Shards, Worker: in.Worker,
+		PartOf: int64(in.PartOf), Shard: in.Shard, Shards: in.Shards, Worker: in.Worker, Pool: in.Pool,
 	}
 }
 
@@ -139,34 +140,34 @@ func (r instanceRow) instance() domain.Instance {
 		CreatedAt: domain.FromMillis(r.CreatedAt), StartedAt: domain.FromMillis(r.StartedAt), FinishedAt: domain.FromMillis(r.FinishedAt),
 		AttemptID: domain.ID(r.AttemptID), Message: r.Message,
 		CancelledBy: domain.CancelledBy{InstanceID: domain.ID(r.CancelledByInstance), RunID: domain.ID(r.CancelledByRun)},
-		Sharding:    domain.Sharding{PartOf: domain.ID(r.PartOf), Shard: r.Shard, Shards: r.Shards, Worker: r.Worker},
+		Sharding:    domain.Sharding{PartOf: domain.ID(r.PartOf), Shard: r.Shard, Shards: r.Shards, Worker: r.Worker}, Pool: r.Pool,
 	}
 }
 
 // columns of an instance in the order of dest.
 const columns = "id, project_id, job_id, job_name, fire_key, trigger_kind, biz_date, expected_at, state, label, ver, run_id, run_no, trace_id, version, params, " +
 	"retries_used, lost_count, attempts, requested_by, reason, lane, deps_left, queue_rank, met_at, ready_at, wake_at, created_at, started_at, finished_at, " +
-	"attempt_id, message, cancelled_by_instance, cancelled_by_run, part_of, shard, shards, worker"
+	"attempt_id, message, cancelled_by_instance, cancelled_by_run, part_of, shard, shards, worker, pool"
 
 var columnNames = strings.Split(columns, ", ")
 
 // zeroColumns are those whose default is 0 or the empty text.
 var zeroColumns = []string{"retries_used", "lost_count", "attempts", "requested_by", "reason", "deps_left", "queue_rank", "met_at", "ready_at", "wake_at",
-	"started_at", "finished_at", "attempt_id", "cancelled_by_instance", "cancelled_by_run", "part_of", "shard", "shards", "worker"}
+	"started_at", "finished_at", "attempt_id", "cancelled_by_instance", "cancelled_by_run", "part_of", "shard", "shards", "worker", "pool"}
 
 // values are those of columns.
 func (r instanceRow) values() []any {
 	return []any{r.ID, r.ProjectID, r.JobID, r.JobName, r.FireKey, r.TriggerKind, r.BizDate, r.ExpectedAt, r.State, r.Label, r.Ver, r.RunID, r.RunNo,
 		r.TraceID, r.Version, r.Params, r.RetriesUsed, r.LostCount, r.Attempts, r.RequestedBy, r.Reason, r.Lane, r.DepsLeft, r.QueueRank, r.MetAt,
 		r.ReadyAt, r.WakeAt, r.CreatedAt, r.StartedAt, r.FinishedAt, r.AttemptID, r.Message, r.CancelledByInstance, r.CancelledByRun,
-		r.PartOf, r.Shard, r.Shards, r.Worker}
+		r.PartOf, r.Shard, r.Shards, r.Worker, r.Pool}
 }
 
 func (r *instanceRow) dest() []any {
 	return []any{&r.ID, &r.ProjectID, &r.JobID, &r.JobName, &r.FireKey, &r.TriggerKind, &r.BizDate, &r.ExpectedAt, &r.State, &r.Label, &r.Ver, &r.RunID, &r.RunNo,
 		&r.TraceID, &r.Version, &r.Params, &r.RetriesUsed, &r.LostCount, &r.Attempts, &r.RequestedBy, &r.Reason, &r.Lane, &r.DepsLeft, &r.QueueRank, &r.MetAt,
 		&r.ReadyAt, &r.WakeAt, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.AttemptID, &r.Message, &r.CancelledByInstance, &r.CancelledByRun,
-		&r.PartOf, &r.Shard, &r.Shards, &r.Worker}
+		&r.PartOf, &r.Shard, &r.Shards, &r.Worker, &r.Pool}
 }
 
 // read runs a SELECT of columns.

@@ -56,6 +56,7 @@ type row struct {
 	CreatedAt int64
 	UpdatedAt int64
 	DeletedAt int64
+	Pool      string
 	Spec      string `gorm:"->;-:migration"`
 	Source    string `gorm:"->;-:migration"`
 }
@@ -117,14 +118,14 @@ func (s *Store) Lock(ctx context.Context, id domain.ID) (domain.Job, error) {
 // Insert writes a new job.
 func (s *Store) Insert(ctx context.Context, j domain.Job) error {
 	r := row{ID: int64(j.ID), ProjectID: int64(j.ProjectID), Name: j.Name, Title: j.Title, Owner: j.Owner, Version: j.Version, Enabled: j.Enabled, Ver: 1,
-		CreatedAt: domain.Millis(j.CreatedAt), UpdatedAt: domain.Millis(j.UpdatedAt)}
+		CreatedAt: domain.Millis(j.CreatedAt), UpdatedAt: domain.Millis(j.UpdatedAt), Pool: j.Spec.Pool}
 	return s.db.Insert(ctx, &r)
 }
 
 // Update writes a job back if its ver is still the one read; else Conflict.
 func (s *Store) Update(ctx context.Context, j domain.Job) error {
-	n, err := s.db.Exec(ctx, "UPDATE job SET title = ?, owner = ?, version = ?, enabled = ?, updated_at = ?, deleted_at = ?, ver = ver + 1 WHERE id = ? AND ver = ?",
-		j.Title, j.Owner, j.Version, j.Enabled, domain.Millis(j.UpdatedAt), domain.Millis(j.DeletedAt), j.ID, j.Ver)
+	n, err := s.db.Exec(ctx, "UPDATE job SET title = ?, owner = ?, version = ?, enabled = ?, updated_at = ?, deleted_at = ?, pool = ?, ver = ver + 1 WHERE id = ? AND ver = ?",
+		j.Title, j.Owner, j.Version, j.Enabled, domain.Millis(j.UpdatedAt), domain.Millis(j.DeletedAt), j.Spec.Pool, j.ID, j.Ver)
 	if err == nil && n == 0 {
 		err = domain.Fail(domain.Conflict, "job %s was changed by somebody else meanwhile", j.Name).WithHint("look at it again and repeat").Coded("error.job_changed", "job", j.Name)
 	}
