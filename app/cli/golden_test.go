@@ -37,6 +37,10 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/instances/411052400640000001/rerun", 201, `{"id":"411052400640000001","job":"demo/order_stat_daily","traceId":"05b45c4e-c000-4000-8000-00000000000a","run":2,"state":"running","label":"queued"}`)
 	a.on("GET /api/v1/workers", 200, `{"workers":[{"name":"w1","boot":4,"state":"available","host":"h1","ip":"10.0.0.1","version":"dev","types":["http","noop","shell"],"tags":[],"running":2,"skewMs":12,"refusingAt":null,"seenAt":"2026-02-03T04:05:05Z"},
 {"name":"w2","boot":1,"state":"refusing","host":"h2","ip":"10.0.0.2","version":"dev","types":["shell"],"tags":[],"running":0,"skewMs":-7210,"refusingAt":"2026-02-03T04:01:00Z","seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
+	a.on("GET /api/v1/pools", 200, `{"pools":[{"name":"db","project":"default","title":"订单库","limit":3,"used":3,"waiting":12,"jobs":4,"ver":2,"updatedAt":"2026-02-03T04:05:05Z"},
+{"name":"risk/gpu","project":"risk","title":"","limit":0,"used":1,"waiting":7,"jobs":1,"ver":9,"updatedAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
+	a.on("PUT /api/v1/pools/risk%2Fgpu", 200, `{"name":"risk/gpu","project":"risk","title":"","limit":0,"used":1,"waiting":7,"jobs":1,"ver":9,"updatedAt":"2026-02-03T04:05:05Z"}`)
+	a.on("DELETE /api/v1/pools/db", 204, "")
 	a.on("GET /api/v1/incidents", 200, `{"incidents":[
 {"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","project":"pay","open":true,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T03:00:03.500Z","count":3,"example":"411052400640000001","message":"exit code 3: no such file","resolvedAt":null,"recovery":"","noticedAt":"2026-02-03T02:00:05Z"},
 {"id":"411052400640000020","kind":"worker_lost","subject":"worker-07","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"It has gone silent. Its host: h1.","resolvedAt":"2026-02-03T02:01:00Z","recovery":"back","noticedAt":null},
@@ -65,7 +69,7 @@ func TestGolden(t *testing.T) {
 	for name, args := range map[string][]string{
 		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id},
 		"instance-by-trace": {"instance", trace}, "why": {"why", id}, "logs": {"logs", id}, "logs-timestamps": {"logs", id, "--timestamps"},
-		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "incidents": {"incidents", "--open"}, "incidents-close": {"incidents", "close", "411052400640000021", "--reason", "known"}, "trigger": {"trigger", "hello"},
+		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "pools": {"pools"}, "pools-set": {"pools", "set", "risk/gpu", "0"}, "pools-delete": {"pools", "delete", "db"}, "incidents": {"incidents", "--open"}, "incidents-close": {"incidents", "close", "411052400640000021", "--reason", "known"}, "trigger": {"trigger", "hello"},
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
 		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
 		"ledger-fires": {"ledger", "--job", "hello", "--fires", "missed", "--from", "2026-02-03", "--to", "2026-02-04"}, "orphans": {"orphans"},

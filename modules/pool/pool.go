@@ -95,9 +95,10 @@ func (p *Pools) views(ctx context.Context, pools []domain.Pool) ([]View, error) 
 
 // Change asks for how a pool shall be; nil fields stay as they are.
 type Change struct {
-	Key   domain.PoolKey
-	Limit *int // required for a new pool
-	Title *string
+	Project string // its name; a new one is made with its first pool, where the caller may
+	Name    string
+	Limit   *int // required for a new pool
+	Title   *string
 	// Base is the ver that the caller saw: Conflict if there is another now. 0 = whatever it is.
 	Base int64
 	// Whether there must be none, or one, of the name; both false: either.
@@ -107,38 +108,49 @@ type Change struct {
 
 // Set makes a pool or changes one. What runs goes on when the limit is lowered below it; nothing
 // more is sent to a worker once Set has returned, until there is room under the new limit.
-// allow is asked for the right that the change needs, with the pool locked.
-func (p *Pools) Set(ctx context.Context, c Change, allow func(domain.Action) error) (pool domain.Pool, made bool, err error) {
+// allow is asked for the right that the change needs, with the pool locked; first for that to read it.
+func (p *Pools) Set(ctx context.Context, c Change, allow Allow) (pool domain.Pool, err error) {
 	if err := c.check(); err != nil {
-		return domain.Pool{}, false, err
+		return domain.Pool{}, err
 	}
 	err = p.Store.Tx(ctx, func(ctx context.Context) error {
-		was, there, err := p.Store.Lock(ctx, c.Key)
+		project, err := p.Projects.Ensure(ctx, c.Project)
+		if err == nil {
+			err = allow(ctx, project, domain.ActPoolRead)
+		}
 		if err != nil {
 			return err
 		}
-		if made = !there; made {
-			pool, err = p.make(ctx, c, allow)
+		key := domain.PoolKey{Project: project, Name: c.Name}
+		was, there, err := p.Store.Lock(ctx, key)
+		if err != nil {
+			return err
+		}
+		if !there {
+			pool, err = p.make(ctx, c, key, allow)
 		} else {
 			pool, err = p.change(ctx, c, was, allow)
 		}
 		return err
 	})
-	return pool, made && err == nil, err
+	return pool, err
 }
 
-func (p *Pools) make(ctx context.Context, c Change, allow func(domain.Action) error) (domain.Pool, error) {
-	if err := allow(domain.ActPoolWrite); err != nil {
+// Allow asks whether the caller may do something in a project.
+type Allow func(ctx context.Context, project domain.ID, action domain.Action) error
+
+func (p *Pools) make(ctx context.Context, c Change, key domain.PoolKey, allow Allow) (domain.Pool, error) {
+	if err := allow(ctx, key.Project, domain.ActPoolWrite); err != nil {
 		return domain.Pool{}, err
 	}
 	if c.Known || c.Base != 0 {
-		return domain.Pool{}, none(c.Key.Name)
+		return domain.Pool{}, none(c.Name)
 	}
 	if c.Limit == nil {
 		return domain.Pool{}, domain.Fail(domain.Invalid, "a new pool needs a limit").At("limit").Coded("pool.no_limit")
 	}
 	now := p.Now()
-	one := domain.Pool{ID: p.IDs.Next(), ProjectID: c.Key.Project, Name: c.Key.Name, Limit: *c.Limit, Ver: 1, CreatedAt: now, UpdatedAt: now}
+	one := domain.Pool{ID: p.IDs.Next(), ProjectID: key.Project, Name: key.Name, Limit: *c.Limit, Ver: 1, CreatedAt: now, UpdatedAt: now}
 	if c.Title != nil {
 		one.Title = strings.TrimSpace(*c.Title)
 	}
@@ -155,7 +167,7 @@ func taken(name string) error {
 	return domain.Fail(domain.Exists, "there is a pool %q already", name).WithHint("edit it, or choose another name").At("name").Coded("pool.taken", "name", name)
 }
 
-func (p *Pools) change(ctx context.Context, c Change, was domain.Pool, allow func(domain.Action) error) (domain.Pool, error) {
+func (p *Pools) change(ctx context.Context, c Change, was domain.Pool, allow Allow) (domain.Pool, error) {
 	is := was
 	if c.Limit != nil {
 		is.Limit = *c.Limit
@@ -167,7 +179,7 @@ func (p *Pools) change(ctx context.Context, c Change, was domain.Pool, allow fun
 	if is.Title != was.Title {
 		action = domain.ActPoolWrite
 	}
-	if err := allow(action); err != nil {
+	if err := allow(ctx, was.ProjectID, action); err != nil {
 		return was, err
 	}
 	if c.New {
@@ -193,13 +205,13 @@ func (p *Pools) nudge(ctx context.Context) { p.Store.AfterCommit(ctx, p.Nudge) }
 
 // Delete removes a pool. Conflict, with their names, while jobs name it, and while instances have
 // a place in it or wait for one: they would all start at once.
-func (p *Pools) Delete(ctx context.Context, key domain.PoolKey, reason string, allow func(domain.Action) error) error {
+func (p *Pools) Delete(ctx context.Context, key domain.PoolKey, reason string, allow Allow) error {
 	return p.Store.Tx(ctx, func(ctx context.Context) error {
 		one, there, err := p.Store.Lock(ctx, key)
 		if err != nil {
 			return err
 		}
-		if err := allow(domain.ActPoolWrite); err != nil {
+		if err := allow(ctx, key.Project, domain.ActPoolWrite); err != nil {
 			return err
 		}
 		if !there {
@@ -240,7 +252,7 @@ func inUse(one domain.Pool, jobs []string, most int) error {
 
 // check judges a change by itself.
 func (c Change) check() error {
-	if err := checkName(c.Key.Name); err != nil {
+	if err := checkName(c.Name); err != nil {
 		return err
 	}
 	if c.Limit != nil && (*c.Limit < 0 || *c.Limit > domain.MaxPoolLimit) {

@@ -9,6 +9,8 @@ import (
 // Projects finds projects.
 type Projects interface {
 	ByName(ctx context.Context, name string) (domain.ID, error)
+	// Ensure finds a project or makes it, where the caller may.
+	Ensure(ctx context.Context, name string) (domain.ID, error)
 	Names(ctx context.Context) (map[domain.ID]string, error)
 }
 

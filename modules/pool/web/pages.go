@@ -112,16 +112,12 @@ func (h *Handlers) makeForm(c echo.Context) error {
 	}
 	p := pools.EditPage{Form: formOf(form)}
 	err = httpx.OnceForm(c, func(ctx context.Context) (string, error) {
-		key, err := h.keyIn(ctx, p.Form.Project, p.Form.Name, domain.ActPoolWrite)
-		if err != nil {
-			return "", err
-		}
-		change, err := changeOf(p.Form, key)
+		change, err := changeOf(p.Form, domain.JobKey{Project: p.Form.Project, Name: p.Form.Name})
 		if err != nil {
 			return "", err
 		}
 		change.New = true
-		_, _, err = h.Pools.Set(ctx, change, allow(ctx, key.Project))
+		_, err = h.Pools.Set(ctx, change, httpx.Allow)
 		return pathOf(p.Form.Project, p.Form.Name), err
 	})
 	if err == nil {
@@ -140,12 +136,12 @@ func formOf(q url.Values) pools.Form {
 }
 
 // changeOf is what a form asks for.
-func changeOf(f pools.Form, key domain.PoolKey) (pool.Change, error) {
+func changeOf(f pools.Form, key domain.JobKey) (pool.Change, error) {
 	limit, err := strconv.Atoi(f.Limit)
 	if err != nil {
 		return pool.Change{}, pool.BadLimit(f.Limit)
 	}
-	return pool.Change{Key: key, Limit: &limit, Title: &f.Title, Reason: f.Reason}, nil
+	return pool.Change{Project: key.Project, Name: key.Name, Limit: &limit, Title: &f.Title, Reason: f.Reason}, nil
 }
 
 // faultOf puts what is wrong into the page; what only the edge may answer comes back.
@@ -163,7 +159,7 @@ func faultOf(c echo.Context, p *pools.EditPage, err error) (int, error) {
 }
 
 func (h *Handlers) showPage(c echo.Context) error {
-	key, err := h.named(c, domain.ActPoolRead)
+	key, err := h.named(c)
 	if err != nil {
 		return err
 	}
@@ -221,7 +217,7 @@ func (h *Handlers) fillUse(ctx context.Context, p *pools.EditPage, v pool.View) 
 }
 
 func (h *Handlers) changeForm(c echo.Context) error {
-	key, err := h.named(c, domain.ActPoolRead)
+	key, err := h.named(c)
 	if err != nil {
 		return err
 	}
@@ -231,7 +227,7 @@ func (h *Handlers) changeForm(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	p := pools.EditPage{Form: formOf(form)}
-	change, err := changeOf(p.Form, key)
+	change, err := changeOf(p.Form, pathKey(c))
 	if err == nil {
 		if !form.Has("title") { // who may not describe it sends none
 			change.Title = nil
@@ -240,7 +236,7 @@ func (h *Handlers) changeForm(c echo.Context) error {
 		if change.Base, err = strconv.ParseInt(p.Form.Ver, 10, 64); err != nil {
 			err = domain.Fail(domain.Invalid, "the form does not say from which version of the pool it began").Coded("pool.no_ver")
 		} else {
-			_, _, err = h.Pools.Set(ctx, change, allow(ctx, key.Project))
+			_, err = h.Pools.Set(ctx, change, httpx.Allow)
 		}
 	}
 	if err == nil {
@@ -259,11 +255,11 @@ func (h *Handlers) changeForm(c echo.Context) error {
 
 func (h *Handlers) deleteForm(c echo.Context) error {
 	ctx := c.Request().Context()
-	key, err := h.named(c, domain.ActPoolRead)
+	key, err := h.named(c)
 	if err != nil {
 		return err
 	}
-	if err = h.Pools.Delete(ctx, key, "", allow(ctx, key.Project)); err == nil {
+	if err = h.Pools.Delete(ctx, key, "", httpx.Allow); err == nil {
 		return httpx.Redirect(c, "/pools")
 	}
 	if !domain.Is(err, domain.Conflict) {

@@ -74,31 +74,32 @@ func docOf(v pool.View) poolDoc {
 // keyOf is the name of a pool with that of its project.
 func keyOf(v pool.View) domain.JobKey { return domain.JobKey{Project: v.Project, Name: v.Name} }
 
-// named finds the key of the pool that the path names, for an action. A pool of a project that the
-// caller has no role in answers like one that is not there.
-func (h *Handlers) named(c echo.Context, action domain.Action) (domain.PoolKey, error) {
+// named finds the key of the pool that the path names. One of a project that the caller has no
+// role in answers like one that is not there.
+func (h *Handlers) named(c echo.Context) (domain.PoolKey, error) {
+	ctx, key := c.Request().Context(), pathKey(c)
+	id, err := h.Pools.Projects.ByName(ctx, key.Project)
+	if err == nil {
+		err = httpx.Allow(ctx, id, domain.ActPoolRead)
+	}
+	return domain.PoolKey{Project: id, Name: key.Name}, outOfSight(err, key)
+}
+
+// pathKey is the name in the path with that of its project.
+func pathKey(c echo.Context) domain.JobKey {
 	name := c.Param("pool")
 	if plain, err := url.PathUnescape(name); err == nil && c.Request().URL.RawPath != "" {
 		name = plain
 	}
-	key := domain.ParseJobKey(name)
-	return h.keyIn(c.Request().Context(), key.Project, key.Name, action)
+	return domain.ParseJobKey(name)
 }
 
-func (h *Handlers) keyIn(ctx context.Context, project, name string, action domain.Action) (domain.PoolKey, error) {
-	id, err := h.Pools.Projects.ByName(ctx, project)
-	if err == nil {
-		err = httpx.Allow(ctx, id, action)
-	}
+// outOfSight makes one error of all reasons for which a pool is not to be seen.
+func outOfSight(err error, key domain.JobKey) error {
 	if domain.Is(err, domain.NotFound) {
-		err = domain.Fail(domain.NotFound, "there is no pool %q in a project %q that you may see", name, project).Coded("pool.none", "name", name)
+		return domain.Fail(domain.NotFound, "there is no pool %q in a project %q that you may see", key.Name, key.Project).Coded("pool.none", "name", key.Name)
 	}
-	return domain.PoolKey{Project: id, Name: name}, err
-}
-
-// allow asks for the right that a change needs.
-func allow(ctx context.Context, project domain.ID) func(domain.Action) error {
-	return func(action domain.Action) error { return httpx.Allow(ctx, project, action) }
+	return err
 }
 
 // seen are the projects whose pools a list shows; named restricts it to one.
@@ -131,7 +132,7 @@ func (h *Handlers) apiList(c echo.Context) error {
 }
 
 func (h *Handlers) apiShow(c echo.Context) error {
-	key, err := h.named(c, domain.ActPoolRead)
+	key, err := h.named(c)
 	if err != nil {
 		return err
 	}
@@ -155,28 +156,25 @@ type setCall struct {
 }
 
 func (h *Handlers) apiSet(c echo.Context) error {
-	ctx := c.Request().Context()
-	key, err := h.named(c, domain.ActPoolRead)
-	if err != nil {
-		return err
-	}
+	key := pathKey(c)
 	var in setCall
 	if err := httpx.ReadJSON(c, &in); err != nil {
 		return err
 	}
-	if _, _, err := h.Pools.Set(ctx, pool.Change{Key: key, Limit: in.Limit, Title: in.Title, Base: in.Ver, Reason: in.Reason}, allow(ctx, key.Project)); err != nil {
-		return err
+	set, err := h.Pools.Set(c.Request().Context(), pool.Change{Project: key.Project, Name: key.Name, Limit: in.Limit, Title: in.Title, Base: in.Ver, Reason: in.Reason}, httpx.Allow)
+	if err != nil {
+		return outOfSight(err, key)
 	}
-	return h.answer(c, key)
+	return h.answer(c, set.Key())
 }
 
 func (h *Handlers) apiDelete(c echo.Context) error {
 	ctx := c.Request().Context()
-	key, err := h.named(c, domain.ActPoolRead)
+	key, err := h.named(c)
 	if err != nil {
 		return err
 	}
-	if err := h.Pools.Delete(ctx, key, "", allow(ctx, key.Project)); err != nil {
+	if err := h.Pools.Delete(ctx, key, "", httpx.Allow); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
