@@ -169,7 +169,7 @@ func TestWhatWasDecidedByAnotherLimitIsNotCommitted(t *testing.T) {
 	})
 }
 
-// Whatever end an attempt comes to, its place is free after it; an orphan's only once it is settled.
+// Whatever end an attempt comes to, its place is free after it; an orphan's only once it is settled. (J-F9)
 func TestNoEndKeepsAPlace(t *testing.T) {
 	eachPool(t, func(t *testing.T, p *past) {
 		db := p.limit("db", 10)
