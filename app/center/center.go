@@ -132,6 +132,7 @@ type life struct {
 	calendars calendar.Memory
 	broker    *broker.Broker   // nil without the role
 	office    *lease.Office    // the broker's; nil without the role
+	found     *standings       // of the broker's term; nil without the role
 	memo      instance.Memo    // of all roles
 	keeper    *incident.Keeper // nil without the role broker
 	pump      *backfill.Pump   // nil without the role broker
@@ -282,6 +283,7 @@ func (l *life) start(ctx context.Context, g *errgroup.Group, s *site) error {
 func (l *life) startBroker(ctx context.Context, g *errgroup.Group, c *core) {
 	o := l.o
 	found := &standings{}
+	l.found = found
 	l.fleet = fleet.New(newRegistry(o, l.lease.Holder(), l.clock, found), c.workers, o.Config.Worker.LostAfter, time.Now, l.clock.now)
 	post := newMail(o.Transport, l.lease.Holder(), l.clock, l.poison)
 	l.broker = broker.New(&broker.Broker{Queue: queue{c}, Judge: c.lifecycle, Overlaps: c.lifecycle, Shards: c.lifecycle, Clock: c.lifecycle, Rows: c.instances,

@@ -35,7 +35,7 @@ const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data 
 
 // routes is the table of every page and call.
 func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
-	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Pools: c.pools.Store, LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
+	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Pools: c.pools.Store, Outages: outages{l, c}, LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
 	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}, Calendars: c.jobs}
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
@@ -44,7 +44,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
-			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now},
+			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now, NoWrites: l.noWrites},
 		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
 		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
 		&calendarweb.Handlers{Calendars: c.calendars, Zone: zone},

@@ -88,6 +88,22 @@ func (s Standing) detail() []string {
 	return []string{key, "redis", s.Redis, "at", stamp(s.Since), "said", cut(s.Said)}
 }
 
+// RedisSaid is since when an incident of a Redis says that the fault is there, and in which words.
+func RedisSaid(i domain.Incident) (since time.Time, said string) {
+	since = i.OpenedAt
+	for n := 1; n+1 < len(i.Detail); n += 2 {
+		switch i.Detail[n] {
+		case "at":
+			if at, err := time.Parse(stampForm, i.Detail[n+1]); err == nil {
+				since = at
+			}
+		case "said":
+			said = i.Detail[n+1]
+		}
+	}
+	return since, said
+}
+
 // redisOver is which open incidents are over: what would show the fault has not done so
 // for a while. One of a Redis that is not used any more is over too.
 func redisOver(open []domain.Incident, all []Standing, now time.Time) []domain.ID {

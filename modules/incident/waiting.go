@@ -127,8 +127,10 @@ func (k *Keeper) stuck(ctx context.Context, waiting []domain.Instance, workers [
 	return out, nil
 }
 
+const stampForm = "2006-01-02 15:04:05Z"
+
 // stamp is a moment in a detail.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
 
 func living(w domain.Worker) bool { return w.State != domain.WorkerGone && w.LostAt.IsZero() }
 

@@ -102,6 +102,11 @@ type Presence interface {
 	Present(ctx context.Context) (bool, error)
 }
 
+// Outages tells what keeps all of AX from going on, as far as this process knows.
+type Outages interface {
+	Outage(ctx context.Context) (Outage, error)
+}
+
 // Audit records a change in the transaction of ctx.
 type Audit interface {
 	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error

@@ -10,7 +10,7 @@ import (
 )
 
 // Records answers questions about instances and changes nothing. All fields but
-// Broker and Pools must be set. Safe for concurrent use.
+// Broker, Pools and Outages must be set. Safe for concurrent use.
 type Records struct {
 	Store   *store.Store
 	Specs   Specs
@@ -18,6 +18,7 @@ type Records struct {
 	Workers Workers
 	Broker  Presence // nil: nothing is known of the broker
 	Pools   PoolsOf  // nil: there are none
+	Outages Outages  // nil: nothing is known of outages
 	// LostAfter is how long a worker may be silent; 0 = 10 s.
 	LostAfter time.Duration
 	Now       func() time.Time
@@ -63,7 +64,7 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 	if err == nil && in.Pool != "" && (in.Label == domain.Queued || in.Label == domain.HeldPool) {
 		err = r.explainPool(ctx, &f)
 	}
-	if err == nil && (in.Label == domain.Queued || moves(in)) {
+	if err == nil && (in.Label == domain.Queued || in.Label == domain.WaitingDeps || moves(in)) {
 		err = r.explainBroker(ctx, &f)
 	}
 	if err == nil && settled(in, f.Attempt) {
@@ -119,6 +120,9 @@ func (r *Records) explainOverlap(ctx context.Context, f *Facts) error {
 func (r *Records) explainBroker(ctx context.Context, f *Facts) (err error) {
 	if f.BrokerKnown = r.Broker != nil; f.BrokerKnown {
 		f.BrokerThere, err = r.Broker.Present(ctx)
+	}
+	if err == nil && r.Outages != nil {
+		f.Outage, err = r.Outages.Outage(ctx)
 	}
 	return err
 }

@@ -26,6 +26,7 @@ type Facts struct {
 	Waits  *Facts
 	// BrokerKnown says that BrokerThere is known.
 	BrokerKnown, BrokerThere bool
+	Outage                   Outage
 	LostAfter                time.Duration // how long a worker may be silent; 0 = 10 s
 	Now                      time.Time
 }
@@ -228,6 +229,9 @@ func whySent(f Facts) Sentence {
 		}
 		return say("why.sent", "target", a.Target, "at", a.DispatchedAt)
 	case domain.Executing:
+		if _, keeps := whatKeeps(f); keeps { // it may have ended since
+			return say("why.executing_then", "target", a.Target, "at", in.StartedAt)
+		}
 		return say("why.executing", "target", a.Target, "at", in.StartedAt, "took", max(f.Now.Sub(in.StartedAt), 0))
 	case domain.Stopping:
 		return say("why.stopping", "target", a.Target, "at", a.KillAt)

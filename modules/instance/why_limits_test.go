@@ -181,3 +181,74 @@ func pool(limit, used int, label ...domain.Label) func(*instance.Facts) {
 		}
 	}
 }
+
+// refused is a fault of Redis that began shortly before a moment of the test.
+func refused(f *instance.Facts) {
+	f.Now = f.Now.Add(9 * time.Second)
+	f.Outage.Redis = instance.RedisFault{Since: f.Now.Add(-9 * time.Second), Answers: true, Said: "OOM command not allowed"}
+}
+
+// In an outage no worker is called silent, the store that fails is named with its own words, and nothing is said to run
+// that may have ended.
+func TestWhyNamesTheStoreThatFails(t *testing.T) {
+	noWrites := func(f *instance.Facts) {
+		f.Now = f.Now.Add(time.Minute)
+		f.Outage.NoWrites = "it is read-only"
+	}
+	away := func(f *instance.Facts) {
+		refused(f)
+		f.Outage.Redis.Answers = false
+	}
+	const database, answers, silent = "The database answers and takes no writes: it is read-only", "has taken no writes", "has not answered"
+	for _, c := range []struct {
+		label     domain.Label
+		fault     func(f *instance.Facts)
+		says, not string
+	}{
+		{domain.Executing, noWrites, database, "Redis"},
+		{domain.Dispatched, noWrites, database, "Redis"},
+		{domain.Stopping, noWrites, database, "Redis"},
+		{domain.Backoff, noWrites, database, "Redis"},
+		{domain.WaitingDeps, noWrites, database, "Redis"},
+		{domain.Queued, noWrites, "the database answers and takes no writes: it is read-only", "Redis"},
+		{domain.Executing, refused, answers + ": OOM command not allowed", silent},
+		{domain.Stopping, refused, answers + ": OOM command not allowed", silent},
+		{domain.Queued, refused, answers + " since 2026", silent},
+		{domain.Executing, away, "since then Redis, through which workers are heard, " + silent, answers},
+		{domain.Queued, away, silent + " the broker since", answers},
+	} {
+		f := waiting(c.label)
+		c.fault(&f)
+		for _, lang := range i18n.Langs() {
+			said := instance.Why(f).In(i18n.With(t.Context(), lang))
+			if strings.ContainsAny(said, "⟦⟧{}") || lang == i18n.English && (!strings.Contains(said, c.says) || strings.Contains(said, c.not)) {
+				t.Errorf("%s in %s: %q, want %q in it and not %q", c.label, lang, said, c.says, c.not)
+			}
+			if strings.Contains(said, "counts as lost, and") || strings.Contains(said, "so far") || strings.Contains(said, "判定失联并") {
+				t.Errorf("%s in %s: %q", c.label, lang, said)
+			}
+		}
+	}
+}
+
+// What stood since when is never before what is told of in the same breath.
+func TestWhyNoFaultBeginsBeforeWhatIsToldBesideIt(t *testing.T) {
+	f := waiting(domain.Dispatched)
+	f.Attempt.State = domain.AttemptSent
+	f.Workers[0].SeenAt = f.Attempt.DispatchedAt.Add(-3 * time.Second)
+	f.Now = f.Attempt.DispatchedAt.Add(time.Minute)
+	at := "at " + since + " UTC"
+	if said := instance.Why(f).English(); strings.Count(said, at) != 2 {
+		t.Errorf("it was sent %s: %q", at, said)
+	}
+	f.Workers[0].SeenAt = f.Attempt.DispatchedAt.Add(3 * time.Second)
+	if said := instance.Why(f).English(); strings.Count(said, at) != 1 {
+		t.Errorf("it was heard later: %q", said)
+	}
+	f = waiting(domain.Queued)
+	f.Workers[0].SeenAt = f.Instance.ReadyAt.Add(-time.Second)
+	f.Now = f.Instance.ReadyAt.Add(time.Minute)
+	if said := instance.Why(f).English(); strings.Count(said, since+" UTC") != 2 {
+		t.Errorf("it is ready since %s: %q", since, said)
+	}
+}

@@ -17,8 +17,14 @@ func whyQueued(f Facts) Sentence {
 	if f.BrokerKnown && !f.BrokerThere {
 		return say("why.no_broker", "at", since)
 	}
+	if f.Outage.NoWrites != "" {
+		return say("why.no_writes_queued", "at", since, "said", f.Outage.NoWrites)
+	}
+	if r := f.Outage.Redis; r.Answers {
+		return say("why.redis_refuses", "at", since, "seen", r.Since, "said", r.Said)
+	}
 	if seen, deaf := unheard(f); deaf {
-		return say("why.no_redis", "at", since, "seen", seen)
+		return say("why.no_redis", "at", since, "seen", notBefore(seen, since))
 	}
 	alive := slices.DeleteFunc(slices.Clone(f.Workers), func(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.LostAt.IsZero() })
 	if len(alive) == 0 {

@@ -17,7 +17,7 @@ import (
 
 func (h *Handlers) dashboard(c echo.Context) error {
 	ctx, d := c.Request().Context(), h.read(c)
-	p := view.DashboardPage{Shell: httpx.Shell(c), Day: d.Date.String(), DayZone: zoneName(d), Empty: !d.Ever, Verdict: verdict(ctx, d)}
+	p := view.DashboardPage{Shell: httpx.Shell(c), Day: d.Date.String(), DayZone: zoneName(d), Empty: !d.Ever, Verdict: h.verdict(ctx, d)}
 	if !httpx.Visible(ctx, domain.ActJobWrite).Empty() {
 		p.NewJob = ui.Action{URL: "/jobs/new"}
 	}
@@ -100,6 +100,16 @@ func strip(days []domain.JobDay) []ui.Run {
 
 // inTrouble is the share of failures among those that ended from which a day is bad.
 const inTrouble = 0.1
+
+// verdict is what is wrong with all of AX, or else the day.
+func (h *Handlers) verdict(ctx context.Context, d board.Day) view.Verdict {
+	if h.NoWrites != nil {
+		if said := h.NoWrites(); said != "" {
+			return view.Verdict{Kind: "bad", Text: i18n.T(ctx, "dash.verdict_no_writes", "said", said)}
+		}
+	}
+	return verdict(ctx, d)
+}
 
 // verdict is the day in one sentence; none when failures could not be read.
 func verdict(ctx context.Context, d board.Day) view.Verdict {

@@ -22,6 +22,8 @@ type Handlers struct {
 	Search *board.Search
 	Stale  Stale // nil: nothing is known of it
 	Now    func() time.Time
+	// NoWrites is why the database takes no writes, in its words; "" = it takes them. nil: nothing is known of it.
+	NoWrites func() string
 }
 
 // Stale tells which instances began on what an upstream has made anew since.

@@ -31,7 +31,8 @@ type world struct {
 	instances map[domain.ID]domain.Instance
 	names     map[domain.ID]domain.JobName
 	edges     []domain.JobEdge
-	away      bool // what is not in the counters can't be read
+	noWrites  string // why the database takes none
+	away      bool   // what is not in the counters can't be read
 }
 
 var errAway = errors.New("away")
@@ -141,7 +142,8 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			st := store.New(e.DB)
 			w.tally = board.Tally{Store: st}
 			reader := &board.Reader{Store: st, Instances: w, Jobs: w, Zone: zone}
-			return (&web.Handlers{Reader: reader, Search: &board.Search{Jobs: w, Instances: w, Workers: w}, Now: func() time.Time { return w.now }}).Routes()
+			return (&web.Handlers{Reader: reader, Search: &board.Search{Jobs: w, Instances: w, Workers: w}, Now: func() time.Time { return w.now },
+				NoWrites: func() string { return w.noWrites }}).Routes()
 		})
 		for i, name := range []string{"alpha", "beta", "gamma"} {
 			w.names[domain.ID(i+1)] = domain.JobName{ID: domain.ID(i + 1), ProjectID: 7, Key: domain.JobKey{Project: domain.DefaultProject, Name: name}, Title: "<" + name + ">"}
@@ -353,6 +355,22 @@ func figureNames(page string) map[string]bool {
 		names[m[1]] = true
 	}
 	return names
+}
+
+// The overview says first that the database takes no writes, and why.
+func TestTheOverviewNamesADatabaseThatTakesNoWrites(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		b := w.Browser("admin", edge.AdminPassword)
+		w.born(1, w.now.Add(-time.Minute))
+		const words = "The database answers and takes no writes: it is read-only."
+		if page := b.Get("/", "Accept-Language", "en"); strings.Contains(page.Body, words) {
+			t.Errorf("it takes writes: %s", page.Body)
+		}
+		w.noWrites = "it is read-only"
+		if page := b.Get("/", "Accept-Language", "en"); page.Status != 200 || !strings.Contains(page.Body, words) {
+			t.Errorf("%d %s", page.Status, page.Body)
+		}
+	})
 }
 
 func TestFiguresAreOfTheProjectsThatTheCallerSees(t *testing.T) {
