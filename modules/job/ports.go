@@ -32,6 +32,12 @@ type Positioned interface {
 	Offset() int
 }
 
+// Sayable is an error that can be said in the words of a catalog. Its Error is English.
+type Sayable interface {
+	error
+	Say(say func(key string, args map[string]string) string) string
+}
+
 // Triggers keeps the one trigger of each job, in the transaction of ctx.
 type Triggers interface {
 	// Put makes the job's trigger and spans what its definition and Enabled say.

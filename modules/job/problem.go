@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,6 +20,8 @@ type Problem struct {
 	ID      string            `json:"id"`
 	Args    map[string]string `json:"args,omitempty"`
 	Hint    string            `json:"hint,omitempty"`
+	// Reason, where there is one, is said as {reason} in the reader's language; Args have its English.
+	Reason Sayable `json:"-"`
 	// Source is the line of the file that the position is on.
 	Source string `json:"source,omitempty"`
 }
@@ -30,7 +33,14 @@ type Problems []Problem
 type Lookup func(key string, args map[string]string) string
 
 // Message is the sentence that says what is wrong.
-func (p Problem) Message(say Lookup) string { return say("problem."+p.ID, p.Args) }
+func (p Problem) Message(say Lookup) string {
+	args := p.Args
+	if p.Reason != nil {
+		args = maps.Clone(args)
+		args["reason"] = p.Reason.Say(say)
+	}
+	return say("problem."+p.ID, args)
+}
 
 // HintText is the sentence that says how to mend it, "" where there is none.
 func (p Problem) HintText(say Lookup) string {

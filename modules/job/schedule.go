@@ -83,6 +83,7 @@ func (d *draft) cron(e entry, zone *time.Location) {
 	case errors.As(err, &where):
 		lead := len(expr) - len(strings.TrimLeft(expr, " \t\n"))
 		d.add(d.placeIn(e, where.Offset()+lead), e.path, idCronWrong, "", "reason", err.Error(), "value", clip(expr))
+		_ = errors.As(err, &d.problems[len(d.problems)-1].Reason)
 	case err != nil:
 		d.add(e.at, e.path, idCronWrong, "", "reason", err.Error(), "value", clip(expr))
 	case len(next) == 0:

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -66,6 +67,26 @@ func (p positioned) Error() string { return p.err.Error() }
 
 // Unwrap gives the cron error.
 func (p positioned) Unwrap() error { return p.err }
+
+// Say is the same in the words of a catalog.
+func (p positioned) Say(say func(key string, args map[string]string) string) string {
+	e := p.err
+	place := map[string]string{"position": strconv.Itoa(e.Pos + 1)}
+	at := "cronat.place"
+	if e.Field != "" {
+		at, place["field"] = "cronat.field", say("cronfield."+e.Field, nil)
+	}
+	args := map[string]string{"dialect": string(e.Dialect), "place": say(at, place), "fault": say("cronfault."+e.ID, e.Args)}
+	form := "cronat.dialect"
+	if e.Dialect == cron.Auto {
+		form = "cronat.plain"
+	}
+	said := say(form, args)
+	if e.HintID == "" {
+		return said
+	}
+	return say("cronat.hint", map[string]string{"said": said, "hint": say("cronhint."+e.HintID, e.Args)})
+}
 
 // Offset is the byte at which the fault begins, from 0.
 func (p positioned) Offset() int { return p.err.Pos }

@@ -189,6 +189,9 @@ func editStories() []Story {
 				Timezone: "Europe/Berlin", DefaultZone: "UTC", When: jobs.When{Kind: "nth_weekday", Time: "02:30", Nth: "last", Weekday: "0"}}
 			p.Check = goodCheck(s.Lang)
 			p.Check.Schedule, p.Check.Expr, p.Check.Dialect, p.Check.Zone = word(s.Lang, "At 02:30 on the last Sunday of each month", "每月最后一个周日 02:30"), "0 30 2 ? * 1L", "quartz", "Europe/Berlin"
+			p.Check.Next = lastSundays()
+			p.Check.NextWas = word(s.Lang, "The next fire was 2026-11-28 02:00:00 Europe/Berlin (UTC+1). After this change it is 2026-11-29 02:30:00 Europe/Berlin (UTC+1).",
+				"原下一次触发为 2026-11-28 02:00:00 Europe/Berlin (UTC+1)，修改后为 2026-11-29 02:30:00 Europe/Berlin (UTC+1)。")
 			p.Check.Problems = []jobs.Problem{{Path: "job.cron", Warning: true, Message: word(s.Lang, "On 2027-03-28 clocks in Europe/Berlin go from 02:00 to 03:00: 02:30 is skipped, and the job fires at 03:00 instead, once.",
 				"2027-03-28，Europe/Berlin 的时钟从 02:00 拨到 03:00：02:30 被跳过，任务改在 03:00 触发一次。")}}
 			return jobs.Edit(p)
@@ -196,7 +199,7 @@ func editStories() []Story {
 		{"edit-schedule-wrong", func(s layout.Shell) templ.Component {
 			p := editPage(s, "form")
 			p.Form = jobs.ShortForm{Name: "order_stat_daily", DefaultZone: "UTC", When: jobs.When{Kind: "cron", Cron: "75 7 * * 1-5"}}
-			text := word(s.Lang, "The cron expression can't be read: cron (unix): minute field, position 1: 75 is outside 0-59", "cron 表达式无法识别：cron (unix): minute field, position 1: 75 is outside 0-59")
+			text := word(s.Lang, "The cron expression can't be read: cron (unix): minute field, position 1: 75 is outside 0-59", "cron 表达式无法识别：cron（unix）：分字段第 1 位：75 不在 0-59 之内")
 			p.Form.Errors = []ui.FieldError{{Field: "cron", Message: text}}
 			p.Check = jobs.CheckResult{Checked: true, Problems: []jobs.Problem{{Line: 4, Column: 10, Path: "job.cron", Message: text}}}
 			return jobs.Edit(p)

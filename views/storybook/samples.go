@@ -80,4 +80,18 @@ func fires() []ui.Fire {
 	return all
 }
 
+// lastSundays are the fires of 02:30 in Berlin on the last Sunday of a month; the last of them lies in the gap
+// of the clocks and happens at its end.
+func lastSundays() []ui.Fire {
+	winter, summer := time.FixedZone("CET", 3600), time.FixedZone("CEST", 2*3600)
+	all := make([]ui.Fire, 0, 5)
+	for _, at := range []time.Time{
+		time.Date(2026, 11, 29, 2, 30, 0, 0, winter), time.Date(2026, 12, 27, 2, 30, 0, 0, winter), time.Date(2027, 1, 31, 2, 30, 0, 0, winter),
+		time.Date(2027, 2, 28, 2, 30, 0, 0, winter), time.Date(2027, 3, 28, 3, 0, 0, 0, summer),
+	} {
+		all = append(all, ui.Fire{At: at, BizDate: at.Format(time.DateOnly)})
+	}
+	return all
+}
+
 func ago(d time.Duration) time.Time { return now().Add(-d) }

@@ -1,8 +1,8 @@
 package cron
 
 import (
-	"fmt"
 	"math/bits"
+	"strconv"
 	"strings"
 )
 
@@ -59,15 +59,15 @@ const lastOfMonth = 6
 // set reads the day or the weekday field.
 func (d *dayRule) set(r reader, f piece) *Error {
 	if at := operator(f.text); at >= 0 && r.dialect != Quartz {
-		return r.fail(f.pos+at, "they belong to the quartz dialect, with seconds in front and ? in the other day field: "+
-			"0 0 2 L * ? is 02:00 on each month's last day", "%s: L, W and # are not part of this dialect", quote(f.text))
+		return r.fail(f.pos+at, sentence{"to_quartz", "they belong to the quartz dialect, with seconds in front and ? in the other day field: 0 0 2 L * ? is 02:00 on each month's last day"},
+			sentence{"operator", "{value}: L, W and # are not part of this dialect"}, "value", quote(f.text))
 	}
 	first, err := span{star: true}, (*Error)(nil)
 	switch {
 	case f.text == "?":
 		d.fill(r)
 	case strings.Contains(f.text, "?"):
-		return r.fail(f.pos+strings.IndexByte(f.text, '?'), "", "? must stand alone in its field")
+		return r.fail(f.pos+strings.IndexByte(f.text, '?'), noHint(), sentence{"question_alone", "? must stand alone in its field"})
 	case r.spec.name == "day":
 		first, err = d.setDays(r, f)
 	default:
@@ -109,7 +109,7 @@ func (d *dayRule) setDays(r reader, f piece) (first span, err *Error) {
 }
 
 func (d *dayRule) setOperator(r reader, item piece) *Error {
-	const hint = "write L, L-n with n of 0-30, LW, or nW with n of 1-31"
+	hint := sentence{"days_shape", "write L, L-n with n of 0-30, LW, or nW with n of 1-31"}
 	text := strings.ToUpper(item.text)
 	switch {
 	case text == "L":
@@ -117,14 +117,14 @@ func (d *dayRule) setOperator(r reader, item piece) *Error {
 	case text == "LW":
 		d.lastWorkday = true
 	case strings.HasPrefix(text, "L-"):
-		n, rest, err := r.digits(item.from(2), "a number of days")
+		n, rest, err := r.digits(item.from(2), aCount())
 		switch {
 		case err != nil:
 			return err
 		case rest.text != "":
-			return r.fail(rest.pos, hint, "%s is not expected here", quote(rest.text))
+			return r.fail(rest.pos, hint, unexpected(), "value", quote(rest.text))
 		case n > 30:
-			return r.fail(item.pos+2, hint, "%d days before the last is in no month", n)
+			return r.fail(item.pos+2, hint, sentence{"before_last", "{n} days before the last is in no month"}, "n", strconv.Itoa(n))
 		}
 		d.fromLast |= 1 << n
 	case isDigit(text[0]):
@@ -133,11 +133,11 @@ func (d *dayRule) setOperator(r reader, item piece) *Error {
 			return err
 		}
 		if !strings.EqualFold(rest.text, "W") {
-			return r.fail(rest.pos, hint, "%s is not expected here", quote(rest.text))
+			return r.fail(rest.pos, hint, unexpected(), "value", quote(rest.text))
 		}
 		d.nearest |= 1 << n
 	default:
-		return r.fail(item.pos, hint, "%s is not a day", quote(item.text))
+		return r.fail(item.pos, hint, sentence{"not_day", "{value} is not a day"}, "value", quote(item.text))
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (d *dayRule) setWeekdays(r reader, f piece) (first span, err *Error) {
 
 // setNth reads L, 6L, FRIL, 6#3 or FRI#3.
 func (d *dayRule) setNth(r reader, f piece) *Error {
-	const hint = "write 6L or FRIL for the last Friday, 6#3 or FRI#3 for the third; it stands alone in its field"
+	hint := sentence{"nth_shape", "write 6L or FRIL for the last Friday, 6#3 or FRI#3 for the third; it stands alone in its field"}
 	if strings.EqualFold(f.text, "L") {
 		d.weekdays = 1 << 6
 		return nil
@@ -172,26 +172,25 @@ func (d *dayRule) setNth(r reader, f piece) *Error {
 	}
 	v, rest, err := r.value(day)
 	if err != nil {
-		err.Hint = hint
+		err.Hint, err.HintID = hint.english, hint.id
 		return err
 	}
 	d.weekdays = 1 << (v - 1)
 	if d.nth == lastOfMonth {
 		if rest.text != "" {
-			return r.fail(rest.pos, hint, "%s is not expected here", quote(rest.text))
+			return r.fail(rest.pos, hint, unexpected(), "value", quote(rest.text))
 		}
 		return nil
 	}
 	if rest.text == "" || rest.text[0] != '#' {
-		return r.fail(rest.pos, hint, "%s is not expected here", quote(rest.text))
+		return r.fail(rest.pos, hint, unexpected(), "value", quote(rest.text))
 	}
-	n, rest, err := r.digits(rest.from(1), "a number")
+	n, rest, err := r.digits(rest.from(1), aNumber())
 	if err != nil {
 		return err
 	}
 	if rest.text != "" || n < 1 || n > 5 {
-		return r.fail(f.pos+strings.IndexByte(f.text, '#')+1, hint, "#%s is not one of #1 to #5",
-			fmt.Sprint(n)+rest.text)
+		return r.fail(f.pos+strings.IndexByte(f.text, '#')+1, hint, sentence{"nth_range", "#{value} is not one of #1 to #5"}, "value", strconv.Itoa(n)+rest.text)
 	}
 	d.nth = n
 	return nil

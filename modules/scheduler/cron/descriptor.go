@@ -1,7 +1,6 @@
 package cron
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -20,8 +19,8 @@ func parseDescriptor(fields []piece) (*Schedule, *Error) {
 		return nil, unknownDescriptor(word)
 	}
 	if len(fields) > 1 {
-		return nil, &Error{Dialect: Unix, Pos: fields[1].pos, Msg: quote(fields[1].text) + " is not expected after " + word.text,
-			Hint: "a descriptor stands alone"}
+		return nil, refusal(Unix, fields[1].pos, sentence{"after_descriptor", "{value} is not expected after {word}"},
+			sentence{"alone", "a descriptor stands alone"}, "value", quote(fields[1].text), "word", word.text)
 	}
 	return parse(line, Unix)
 }
@@ -44,37 +43,40 @@ func descriptorLine(word string) (string, bool) {
 }
 
 func unknownDescriptor(word piece) *Error {
-	hint := "descriptors are @yearly @annually @monthly @weekly @daily @midnight @hourly and @every 5m"
+	hint := sentence{"descriptors", "descriptors are @yearly @annually @monthly @weekly @daily @midnight @hourly and @every 5m"}
 	lower := strings.ToLower(word.text)
 	if _, ok := descriptorLine(lower); ok || lower == "@every" {
-		hint = "did you mean " + lower + "?"
+		hint = sentence{"meant", "did you mean {meant}?"}
 	}
 	if lower == "@reboot" {
-		hint = "a job of a cluster has no reboot to wait for; give it a time"
+		hint = sentence{"reboot", "a job of a cluster has no reboot to wait for; give it a time"}
 	}
-	return &Error{Dialect: Unix, Pos: word.pos, Msg: quote(word.text) + " is not a descriptor", Hint: hint}
+	return refusal(Unix, word.pos, sentence{"not_descriptor", "{value} is not a descriptor"}, hint, "value", quote(word.text), "meant", lower)
 }
 
 // parseEvery reads "@every D": D has Go's units, no sign, and is at least a second.
 func parseEvery(fields []piece) (*Schedule, *Error) {
-	const hint = "write it like @every 90s, @every 5m or @every 1h30m"
+	hint := sentence{"every", "write it like @every 90s, @every 5m or @every 1h30m"}
 	word := fields[0]
 	if len(fields) == 1 {
-		return nil, &Error{Dialect: Unix, Pos: word.pos + len(word.text), Msg: "the duration is missing", Hint: hint}
+		return nil, refusal(Unix, word.pos+len(word.text), sentence{"duration_missing", "the duration is missing"}, hint)
 	}
 	d := fields[1]
 	if len(fields) > 2 {
-		return nil, &Error{Dialect: Unix, Pos: fields[2].pos, Msg: quote(fields[2].text) + " is not expected after the duration", Hint: hint}
+		return nil, refusal(Unix, fields[2].pos, sentence{"after_duration", "{value} is not expected after the duration"}, hint, "value", quote(fields[2].text))
 	}
 	every, err := time.ParseDuration(d.text)
 	if err != nil || d.text[0] == '-' || d.text[0] == '+' {
-		return nil, &Error{Dialect: Unix, Pos: d.pos, Msg: quote(d.text) + " is not a duration", Hint: hint}
+		return nil, refusal(Unix, d.pos, sentence{"not_duration", "{value} is not a duration"}, hint, "value", quote(d.text))
 	}
 	if every < MinEveryDescriptor {
-		return nil, &Error{Dialect: Unix, Pos: d.pos, Msg: fmt.Sprintf("%s is too short, the least is %s", d.text, MinEveryDescriptor), Hint: hint}
+		return nil, refusal(Unix, d.pos, sentence{"too_short", "{value} is too short, the least is {least}"}, hint, "value", d.text, "least", MinEveryDescriptor.String())
 	}
-	if err := checkEvery(every); err != nil {
-		return nil, &Error{Dialect: Unix, Pos: d.pos, Msg: err.Error(), Hint: hint}
+	if every > MaxEvery {
+		return nil, refusal(Unix, d.pos, sentence{"too_far", "{value} is too long, the most is {most} (100 years)"}, hint, "value", d.text, "most", MaxEvery.String())
+	}
+	if checkEvery(every) != nil {
+		return nil, refusal(Unix, d.pos, sentence{"not_whole", "{value} is not a whole number of milliseconds"}, hint, "value", d.text)
 	}
 	return &Schedule{dialect: Unix, interval: true, every: every}, nil
 }

@@ -1,7 +1,7 @@
 package cron
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -74,9 +74,14 @@ type reader struct {
 	spec    fieldSpec
 }
 
-func (r reader) fail(pos int, hint, format string, args ...any) *Error {
-	return &Error{Dialect: r.dialect, Field: r.spec.name, Pos: pos, Hint: hint, Msg: fmt.Sprintf(format, args...)}
+// fail is an error in the field, whose bounds all its sentences may name.
+func (r reader) fail(pos int, hint, fault sentence, args ...string) *Error {
+	e := refusal(r.dialect, pos, fault, hint, append(args, "min", strconv.Itoa(r.spec.min), "max", strconv.Itoa(r.spec.max))...)
+	e.Field = r.spec.name
+	return e
 }
+
+func unexpected() sentence { return sentence{"here", "{value} is not expected here"} }
 
 // span reads "*", "a", "a-b", each also with "/n".
 func (r reader) span(p piece) (span, *Error) {
@@ -88,19 +93,19 @@ func (r reader) span(p piece) (span, *Error) {
 		return e, nil
 	}
 	if rest.text[0] != '/' {
-		return e, r.fail(rest.pos, r.shape(), "%s is not expected here", quote(rest.text[:1]))
+		return e, r.fail(rest.pos, shape(), unexpected(), "value", quote(rest.text[:1]))
 	}
-	n, after, err := r.digits(rest.from(1), "a step")
+	n, after, err := r.digits(rest.from(1), aStep())
 	switch {
 	case err != nil:
 		return e, err
 	case after.text != "":
-		return e, r.fail(after.pos, r.shape(), "%s is not expected after the step", quote(after.text))
+		return e, r.fail(after.pos, shape(), sentence{"after_step", "{value} is not expected after the step"}, "value", quote(after.text))
 	case n == 0:
-		return e, r.fail(rest.pos+1, "write 1 or more", "a step of 0 would never advance")
+		return e, r.fail(rest.pos+1, sentence{"one_or_more", "write 1 or more"}, sentence{"step_zero", "a step of 0 would never advance"})
 	case n > r.widest():
-		return e, r.fail(rest.pos+1, "it would fire at the first value only; write that value alone",
-			"the step %d is larger than the field allows (%d)", n, r.widest())
+		return e, r.fail(rest.pos+1, sentence{"value_alone", "it would fire at the first value only; write that value alone"},
+			sentence{"step_large", "the step {n} is larger than the field allows ({most})"}, "n", strconv.Itoa(n), "most", strconv.Itoa(r.widest()))
 	}
 	if !e.star && e.lo == e.hi && !strings.Contains(p.text, "-") {
 		e.open, e.hi = true, r.spec.max
@@ -120,7 +125,7 @@ func (r reader) widest() int {
 // base reads an element up to its step, and returns what follows.
 func (r reader) base(p piece) (span, piece, *Error) {
 	if p.text == "" {
-		return span{}, p, r.fail(p.pos, "remove the comma or write a value", "an element of the list is empty")
+		return span{}, p, r.fail(p.pos, sentence{"comma", "remove the comma or write a value"}, sentence{"element_empty", "an element of the list is empty"})
 	}
 	if p.text[0] == '*' {
 		return span{lo: r.spec.min, hi: r.spec.max, step: 1, star: true}, p.from(1), nil
@@ -136,7 +141,7 @@ func (r reader) base(p piece) (span, piece, *Error) {
 	}
 	if hi < lo && !r.wraps() {
 		if r.spec.name != "weekday" || hi != 0 || isDigit(end.text[0]) {
-			return span{}, rest, r.fail(p.pos, r.unwrapped(p, rest), "the range runs backwards")
+			return span{}, rest, r.backwards(p, rest)
 		}
 		hi = 7 // "fri-sun": Sunday by name ends the week as well as it begins it
 	}
@@ -146,52 +151,72 @@ func (r reader) base(p piece) (span, piece, *Error) {
 // wraps: in quartz 22-2 runs over the end of the field; years don't come round again.
 func (r reader) wraps() bool { return r.dialect == Quartz && r.spec.name != "year" }
 
-func (r reader) unwrapped(p, rest piece) string {
+func (r reader) backwards(p, rest piece) *Error {
 	whole := p.text[:len(p.text)-len(rest.text)]
 	lo, hi, _ := strings.Cut(whole, "-")
+	hint := sentence{"two_ranges", "only quartz ranges wrap; write two ranges, {lo}-{max},{min}-{hi}"}
 	if r.spec.name == "year" {
-		return fmt.Sprintf("write %s-%s", hi, lo)
+		hint = sentence{"swapped", "write {hi}-{lo}"}
 	}
-	return fmt.Sprintf("only quartz ranges wrap; write two ranges, %s-%d,%d-%s", lo, r.spec.max, r.spec.min, hi)
+	return r.fail(p.pos, hint, sentence{"backwards", "the range runs backwards"}, "lo", lo, "hi", hi)
 }
 
 // value reads a number or a name.
 func (r reader) value(p piece) (int, piece, *Error) {
 	if p.text == "" {
-		return 0, p, r.fail(p.pos, r.shape(), "a value is missing")
+		return 0, p, r.fail(p.pos, shape(), aValue().missing)
 	}
 	if isLetter(p.text[0]) {
 		return r.name(p)
 	}
-	v, rest, err := r.digits(p, "a value")
+	v, rest, err := r.digits(p, aValue())
 	if err == nil && (v < r.spec.min || v > r.spec.max) {
-		err = r.fail(p.pos, r.outside(v), "%d is outside %d-%d", v, r.spec.min, r.spec.max)
+		err = r.fail(p.pos, r.outside(v), sentence{"outside", "{n} is outside {min}-{max}"}, "n", strconv.Itoa(v))
 	}
 	return v, rest, err
 }
 
-func (r reader) outside(v int) string {
+func (r reader) outside(v int) sentence {
 	if r.dialect == Quartz && r.spec.name == "weekday" && v == 0 {
-		return "in quartz Sunday is 1 and Saturday is 7"
+		return sentence{"sunday", "in quartz Sunday is 1 and Saturday is 7"}
 	}
-	return ""
+	return noHint()
+}
+
+// numeral is what a number is read as, in the two ways in which it can fail to be one.
+type numeral struct{ missing, not sentence }
+
+func aValue() numeral {
+	return numeral{sentence{"value_missing", "a value is missing"}, sentence{"not_value", "{value} is not a value"}}
+}
+
+func aStep() numeral {
+	return numeral{sentence{"step_missing", "a step is missing"}, sentence{"not_step", "{value} is not a step"}}
+}
+
+func aCount() numeral {
+	return numeral{sentence{"days_missing", "a number of days is missing"}, sentence{"not_days", "{value} is not a number of days"}}
+}
+
+func aNumber() numeral {
+	return numeral{sentence{"number_missing", "a number is missing"}, sentence{"not_number", "{value} is not a number"}}
 }
 
 // digits reads a number of at most nine ASCII digits, so that it fits an int everywhere.
-func (r reader) digits(p piece, what string) (int, piece, *Error) {
+func (r reader) digits(p piece, what numeral) (int, piece, *Error) {
 	n, i := 0, 0
 	for i < len(p.text) && isDigit(p.text[i]) {
 		if i == 9 {
-			return 0, p, r.fail(p.pos, "", "the number is too long")
+			return 0, p, r.fail(p.pos, noHint(), sentence{"number_long", "the number is too long"})
 		}
 		n = n*10 + int(p.text[i]-'0')
 		i++
 	}
 	if i == 0 && p.text == "" {
-		return 0, p, r.fail(p.pos, r.shape(), "%s is missing", what)
+		return 0, p, r.fail(p.pos, shape(), what.missing)
 	}
 	if i == 0 {
-		return 0, p, r.fail(p.pos, r.shape(), "%s is not %s", quote(p.text), what)
+		return 0, p, r.fail(p.pos, shape(), what.not, "value", quote(p.text))
 	}
 	return n, p.from(i), nil
 }
@@ -205,15 +230,18 @@ func (r reader) name(p piece) (int, piece, *Error) {
 		}
 	}
 	if r.spec.names == nil {
-		return 0, p, r.fail(p.pos, r.shape(), "%s is not a value of this field, which takes numbers", quote(p.text[:i]))
+		return 0, p, r.fail(p.pos, shape(), sentence{"digits_only", "{value} is not a value of this field, which takes numbers"}, "value", quote(p.text[:i]))
 	}
-	return 0, p, r.fail(p.pos, "names have three letters: "+strings.Join(r.spec.names, " "),
-		"%s is not a name of a %s", quote(p.text[:i]), r.spec.name)
+	fault := sentence{"not_weekday", "{value} is not a name of a weekday"}
+	if r.spec.name == "month" {
+		fault = sentence{"not_month", "{value} is not a name of a month"}
+	}
+	return 0, p, r.fail(p.pos, sentence{"names", "names have three letters: {names}"}, fault, "value", quote(p.text[:i]), "names", strings.Join(r.spec.names, " "))
 }
 
 // shape reminds of what an element looks like.
-func (r reader) shape() string {
-	return fmt.Sprintf("write *, a value of %d-%d, a range a-b, or one of them with a step /n", r.spec.min, r.spec.max)
+func shape() sentence {
+	return sentence{"shape", "write *, a value of {min}-{max}, a range a-b, or one of them with a step /n"}
 }
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }

@@ -1,7 +1,7 @@
 package cron
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +30,7 @@ func parse(expr string, dialect Dialect) (*Schedule, *Error) {
 		}
 	}
 	if len(fields) == 0 {
-		return nil, &Error{Msg: "the expression is empty", Hint: "write five fields, e.g. 0 2 * * * for 02:00 each day"}
+		return nil, refusal(Auto, 0, sentence{"empty", "the expression is empty"}, sentence{"five_fields", "write five fields, e.g. 0 2 * * * for 02:00 each day"})
 	}
 	if err := checkDialect(dialect); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func parse(expr string, dialect Dialect) (*Schedule, *Error) {
 		return parseDescriptor(fields)
 	}
 	if strings.Contains(fields[0].text, "=") {
-		return nil, &Error{Pos: fields[0].pos, Msg: quote(fields[0].text) + " is not a field",
-			Hint: "the zone is a setting of its own (timezone), not part of the expression"}
+		return nil, refusal(Auto, fields[0].pos, sentence{"not_field", "{value} is not a field"},
+			sentence{"zone", "the zone is a setting of its own (timezone), not part of the expression"}, "value", quote(fields[0].text))
 	}
 	if dialect == Auto {
 		dialect = guess(fields)
@@ -51,16 +51,16 @@ func parse(expr string, dialect Dialect) (*Schedule, *Error) {
 // checkText refuses what no dialect can hold, before anything loops over it.
 func checkText(expr string) *Error {
 	if len(expr) > maxLength {
-		return &Error{Pos: maxLength, Msg: fmt.Sprintf("the expression has %d bytes, at most %d are read", len(expr), maxLength)}
+		return refusal(Auto, maxLength, sentence{"too_long", "the expression has {n} bytes, at most {most} are read"}, noHint(), "n", strconv.Itoa(len(expr)), "most", strconv.Itoa(maxLength))
 	}
 	for i, c := range expr {
 		switch {
 		case c > '~':
-			return &Error{Pos: i, Msg: fmt.Sprintf("%q is not an ASCII character", c),
-				Hint: "write digits and signs in their plain, half-width form"}
+			return refusal(Auto, i, sentence{"not_ascii", "{value} is not an ASCII character"},
+				sentence{"half_width", "write digits and signs in their plain, half-width form"}, "value", strconv.QuoteRune(c))
 		case c < ' ' && c != '\t':
-			return &Error{Pos: i, Msg: fmt.Sprintf("the control character %q is not allowed", c),
-				Hint: "an expression is one line; fields are parted by blanks or tabs"}
+			return refusal(Auto, i, sentence{"control", "the control character {value} is not allowed"},
+				sentence{"one_line", "an expression is one line; fields are parted by blanks or tabs"}, "value", strconv.QuoteRune(c))
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func checkDialect(d Dialect) *Error {
 	case Auto, Unix, Seconds, Quartz:
 		return nil
 	}
-	return &Error{Msg: quote(string(d)) + " is not a dialect", Hint: "dialects are unix, seconds and quartz"}
+	return refusal(Auto, 0, sentence{"not_dialect", "{value} is not a dialect"}, sentence{"dialects", "dialects are unix, seconds and quartz"}, "value", quote(string(d)))
 }
 
 // guess chooses the dialect by the fields.
@@ -151,7 +151,7 @@ func checkCount(fields []piece, dialect Dialect, end int) *Error {
 	if least < most {
 		layout = strings.Replace(layout, "year", "[year]", 1)
 	}
-	hint := "write " + layout
+	hint, guessed := sentence{"layout", "write {layout}"}, dialect
 	switch {
 	case len(fields) > most:
 		end = fields[most].pos
@@ -159,21 +159,20 @@ func checkCount(fields []piece, dialect Dialect, end int) *Error {
 		return nil
 	}
 	if other := guess(fields); other != dialect && len(fields) >= 5 && len(fields) <= 7 {
-		hint += fmt.Sprintf("; %d fields are the %s dialect", len(fields), other)
+		hint, guessed = sentence{"layout_other", "write {layout}; {n} fields are the {other} dialect"}, other
 	}
-	return &Error{Dialect: dialect, Pos: end, Hint: hint, Msg: fmt.Sprintf("there are %d fields", len(fields))}
+	return refusal(dialect, end, sentence{"count", "there are {n} fields"}, hint, "n", strconv.Itoa(len(fields)), "layout", layout, "other", string(guessed))
 }
 
 // checkQuestionMarks: in quartz exactly one day field is "?", so there is no "either day" rule.
 func checkQuestionMarks(day, weekday piece) *Error {
 	d, w := day.text == "?", weekday.text == "?"
+	r := reader{Quartz, fieldsOf(Quartz)[5]}
 	switch {
 	case d && w:
-		return &Error{Dialect: Quartz, Field: "weekday", Pos: weekday.pos, Msg: "both day fields are ?",
-			Hint: "write * in one of them"}
+		return r.fail(weekday.pos, sentence{"star", "write * in one of them"}, sentence{"both_open", "both day fields are ?"})
 	case !d && !w:
-		return &Error{Dialect: Quartz, Field: "weekday", Pos: weekday.pos, Msg: "both day fields are given",
-			Hint: "quartz takes either a day or a weekday; write ? in the other field"}
+		return r.fail(weekday.pos, sentence{"question_mark", "quartz takes either a day or a weekday; write ? in the other field"}, sentence{"both_given", "both day fields are given"})
 	}
 	return nil
 }
