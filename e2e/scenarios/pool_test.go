@@ -98,12 +98,19 @@ func TestAThousandBehindAFullPoolDelayNobody(t *testing.T) {
 		c := s.Up(t, setup.Opts{})
 		c.Must("pools", "set", "db", "1")
 		gate := c.Path("go")
-		c.Apply(files(shellJob("blocks", "while ! test -e "+gate+"; do sleep 0.1; done", "pool: db", "timeout: 300"), noopJob("many", "pool: db"), noopJob("free")))
+		jobs := []string{shellJob("blocks", "while ! test -e "+gate+"; do sleep 0.1; done", "pool: db", "timeout: 300"), noopJob("free")}
+		for i := range 10 {
+			jobs = append(jobs, noopJob(fmt.Sprint("many", i), "pool: db"))
+		}
+		c.Apply(files(jobs...))
 		first := c.Trigger("blocks")
 		c.Await(first.ID, "running/executing")
-		c.Must("backfill", "many", "--from", "2020-01-01", "--to", "2022-09-26", "--degree", "100", "--yes")
-		waiting := c.Trigger("many")
+		for i := range 10 {
+			c.Must("backfill", fmt.Sprint("many", i), "--from", "2025-01-01", "--to", "2025-04-10", "--degree", "100", "--yes")
+		}
+		waiting := c.Trigger("many0")
 		c.Await(waiting.ID, "running/held_pool")
+		setup.Until(t, awaited, "a thousand wait", func() bool { return strings.Contains(c.Must("pools"), " 1001 ") }, func() string { return c.Must("pools") })
 		if why := c.Must("why", waiting.ID); !strings.Contains(why, "pool db is full: 1 of 1, held by blocks of") || !strings.Contains(why, first.ID) {
 			t.Errorf("why: %s", why)
 		}
@@ -117,7 +124,7 @@ func TestAThousandBehindAFullPoolDelayNobody(t *testing.T) {
 		if slowest > 3*time.Second {
 			t.Errorf("another job took %s", slowest)
 		}
-		if said := c.Run("pools", "delete", "db"); said.Code != 1 || !strings.Contains(said.Err, "name it: blocks, many") {
+		if said := c.Run("pools", "delete", "db"); said.Code != 1 || !strings.Contains(said.Err, "name it: blocks, many0, ") {
 			t.Errorf("deleted: exit %d %s", said.Code, said.Err)
 		}
 		c.Must("pools", "set", "db", "0")

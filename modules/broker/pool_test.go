@@ -533,3 +533,70 @@ func (q *riot) nothingIsLeft() {
 		}
 	}
 }
+
+// Hundreds that waited were ended by another process, unheard: the place goes on to the next that is there at once.
+func TestThoseWhoWaitNoMoreAreInNobodysWay(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 50)
+		w.limit("db", 1)
+		job := w.job(domain.JobSpec{Pool: "db"})
+		first := w.ready(job, in("db"))
+		w.rest()
+		var gone []domain.ID
+		for range 300 {
+			gone = append(gone, w.ready(job, in("db")))
+		}
+		last := w.ready(job, in("db"), due(time.Now().Add(time.Hour)))
+		w.rest()
+		w.unheard = true
+		if err := w.kill(gone...); err != nil {
+			t.Fatal(err)
+		}
+		w.unheard = false
+		w.end(first, domain.OutcomeSuccess)
+		w.do(w.b.round)
+		w.want(last, "running/dispatched")
+	})
+}
+
+// A place that could not be given, since the database was away, is given when it is back.
+func TestACallThatFailedIsMadeAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.worker("w", 50)
+		w.limit("db", 1)
+		job := w.job(domain.JobSpec{Pool: "db"})
+		first, second := w.ready(job, in("db")), w.ready(job, in("db"))
+		w.rest()
+		w.end(first, domain.OutcomeSuccess)
+		w.mute = true
+		if err := w.b.giveTurns(t.Context()); err == nil {
+			t.Fatal("the answer was not lost")
+		}
+		w.do(w.b.round)
+		w.want(second, "running/dispatched")
+	})
+}
+
+// A fresh instance takes no free place before one that waits and comes before it, and does before one that comes after.
+func TestWhoIsAdmitted(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	who := func(id domain.ID, minute int) poolWaiter {
+		return poolWaiter{id: id, queueKey: queueKey{job: id}, lane: 1, expected: at.Add(time.Duration(minute) * time.Minute)}
+	}
+	p := newPool()
+	p.wait(who(1, 10))
+	if p.admits(who(2, 20), 1) || !p.admits(who(2, 5), 1) || p.admits(who(2, 5), 0) {
+		t.Error("beside one that waits")
+	}
+	id, ok := p.callNext()
+	if !ok || id != 1 || !p.admits(who(1, 10), 1) || p.admits(who(2, 20), 1) || !p.admits(who(2, 20), 2) || !p.admits(who(2, 5), 1) {
+		t.Error("beside one that was called")
+	}
+	if p.stick(1); !p.admits(who(2, 20), 1) {
+		t.Error("beside one that found no target")
+	}
+	p.taken[3] = true
+	if p.admits(who(1, 10), 1) || p.admits(who(2, 5), 1) || !p.admits(who(3, 30), 1) {
+		t.Error("with its one place taken")
+	}
+}
