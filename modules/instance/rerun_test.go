@@ -3,6 +3,7 @@ package instance_test
 import (
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/axsched/ax/modules/domain"
@@ -132,6 +133,33 @@ func TestUpstream(t *testing.T) {
 		want := []domain.MoveName{domain.MoveCancelUpstream, domain.MoveRestore}
 		if es := w.events(down.ID); !slices.Equal(es, want) {
 			t.Errorf("history %v, want %v", es, want)
+		}
+	})
+}
+
+// Two people press at once: one of them runs it again, the other is told that it has not ended. (J-E12)
+func TestTwoRerunsAtOnceAreOne(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		in := w.fire(jobA)
+		w.report(w.run(in.ID), domain.OutcomeError, "")
+		const presses = 4
+		var wait sync.WaitGroup
+		errs := make([]error, presses)
+		for i := range presses {
+			wait.Go(func() { _, errs[i] = w.life.Rerun(t.Context(), in.ID, "ana", "") })
+		}
+		wait.Wait()
+		taken := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				taken++
+			case !domain.Is(err, domain.Conflict):
+				t.Errorf("a second press: %v, want a conflict", err)
+			}
+		}
+		if got := w.is(in.ID, running(domain.Queued)); taken != 1 || got.RunNo != 2 {
+			t.Errorf("%d of %d presses were taken, run %d", taken, presses, got.RunNo)
 		}
 	})
 }

@@ -225,3 +225,39 @@ func TestNudgeOnlyWhenTheNearFutureChanges(t *testing.T) {
 		}
 	})
 }
+
+// Paused for three days, run now, then enabled: one run, and of the days before none, until somebody asks for them. (J-H2)
+func TestRunNowThenResumeIsOneRun(t *testing.T) {
+	eachBed(t, "2026-05-01T09:00:00Z", func(t *testing.T, b *bed) {
+		for job, misfire := range map[domain.ID]domain.Misfire{1: domain.MisfireOnce, 2: domain.MisfireAll, 3: domain.MisfireSkip} {
+			b.set(instant(t, "2026-05-01T09:00:00Z"))
+			spec := cronSpec("0 10 * * *")
+			spec.Misfire = misfire
+			b.mustPut(job, 1, spec)
+			if err := b.triggers().Pause(t.Context(), job); err != nil {
+				t.Fatal(err)
+			}
+			b.set(instant(t, "2026-05-04T10:00:00Z")) // at the very moment of a fire of the pause
+			byHand := domain.NewInstance{ProjectID: project, JobID: job, JobName: "j", Version: 1, Trigger: domain.TriggerManual, FireKey: domain.ManualFireKey(job),
+				BizDate: domain.NewBizDate(2026, 5, 4), Expected: b.now()}
+			if _, err := b.Create(t.Context(), []domain.NewInstance{byHand}); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.triggers().Resume(t.Context(), job); err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				b.drain(b.node(nil))
+				b.pass(20 * time.Minute)
+			}
+			if got := b.fires(job); !slices.Equal(got, []string{"04T10:00:00 2026-05-04"}) {
+				t.Errorf("%s: %v", misfire, got)
+			}
+			b.set(instant(t, "2026-05-05T10:00:00Z"))
+			b.drain(b.node(nil))
+			if got := b.fires(job); !slices.Equal(got, []string{"04T10:00:00 2026-05-04", "05T10:00:00 2026-05-05"}) {
+				t.Errorf("%s, the day after: %v", misfire, got)
+			}
+		}
+	})
+}
