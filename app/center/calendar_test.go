@@ -270,3 +270,48 @@ func TestABackfillGoesByTheCalendar(t *testing.T) {
 		}
 	})
 }
+
+// Working days are counted by the job's calendar: in the rule of its business date, for starts by hand and
+// by schedule alike, in its dependency on the working day before, and in its templates.
+func TestWorkingDaysAreTheCalendars(t *testing.T) {
+	eachBench(t, func(t *testing.T, b *bench) {
+		text, err := os.ReadFile("../../modules/calendar/testdata/cn-2024.yaml")
+		b.must(err)
+		b.calendar(string(text), nil)
+		// The working day before Tuesday 8 October 2024 is Monday 30 September; the one before
+		// Monday 30 September is Sunday 29 September, which was made up.
+		b.put(noop("up", "timezone: Asia/Shanghai", "cron: \"0 1 * * *\"", "calendar: {name: cn, on: workday}"))
+		j := b.put(noop("down", "timezone: Asia/Shanghai", "cron: \"0 2 * * *\"", "calendar: cn", "biz_date: prev_workday",
+			"deps:\n  - {name: up, biz_date: prev_workday}"))[0].Job
+		for on, want := range map[string]string{"2024-09-30": "2024-10-08", "2024-09-29": "2024-09-30"} {
+			d, err := domain.ParseBizDate(on)
+			b.must(err)
+			fires, err := b.plans.Past(b.ctx, j, domain.PastQuery{Dates: []domain.BizDate{d}, Limit: 10})
+			b.must(err)
+			if len(fires) != 1 || fires[0].At.In(time.FixedZone("", 8*3600)).Format(time.DateOnly) != want {
+				t.Errorf("about %s there are %v, want one on %s", on, fires, want)
+			}
+		}
+		in := b.on("down", domain.NewBizDate(2024, time.October, 8))
+		deps, err := b.graph.Of(b.ctx, in.ID)
+		b.must(err)
+		if len(deps) != 1 || deps[0].BizDate.String() != "2024-09-30" {
+			t.Errorf("it waits for %+v", deps)
+		}
+		spec := j.Spec
+		spec.Env = map[string]string{"D": "{{biz_date-1wd}}", "E": "{{biz_date+1wd}}"}
+		out, err := renderer{b.jobs}.Render(b.ctx, spec, in, domain.Attempt{Ordinal: 1})
+		b.must(err)
+		if out.Env["D"] != "2024-09-30" || out.Env["E"] != "2024-10-09" {
+			t.Errorf("the templates give %v", out.Env)
+		}
+		now, err := b.jobs.BizDateNow(b.ctx, j.Spec)
+		b.must(err)
+		c, err := b.calendars.Named(b.ctx, "default", "cn")
+		b.must(err)
+		shanghai := domain.BizDateOf(b.now(), time.FixedZone("", 8*3600))
+		if want := c.AddWorkdays(shanghai, -1); now != want {
+			t.Errorf("a fire now would be about %s, want %s", now, want)
+		}
+	})
+}
