@@ -196,13 +196,14 @@ func (p *process) appliedCalendar(r row) error {
 		}
 		for _, list := range []struct{ name, mark string }{{"gone", "-"}, {"added", "+"}} {
 			fires := m.rows(list.name)
-			for _, f := range fires[:min(len(fires), movedMost)] {
+			fires = fires[:min(len(fires), movedMost)]
+			for _, f := range fires {
 				if err := p.printf("  %s %s  biz_date %s%s\n", list.mark, f.text("at"), f.text("bizDate"), movedFrom(f)); err != nil {
 					return err
 				}
 			}
-			if n := number(m, list.name+"Count"); n > movedMost {
-				if err := p.printf("  %s and %d more\n", list.mark, n-movedMost); err != nil {
+			if n := number(m, list.name+"Count"); n > len(fires) {
+				if err := p.printf("  %s and %d more\n", list.mark, n-len(fires)); err != nil {
 					return err
 				}
 			}

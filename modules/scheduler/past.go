@@ -82,14 +82,15 @@ func heldOn(spans, present []plan.Span, date domain.BizDate) ([]domain.PastFire,
 		return nil, err
 	}
 	now = slices.DeleteFunc(now, func(f plan.Fire) bool { return inForce(spans, f.Expected) })
-	for _, f := range append(held, now...) {
-		out := domain.PastFire{At: f.Expected, BizDate: date, Held: domain.HeldMoved}
-		if f.Refused != "" {
-			out.Held = domain.HeldSkipped
-		}
-		return []domain.PastFire{out}, nil
+	held = append(held, now...)
+	if len(held) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	out := domain.PastFire{At: held[0].Expected, BizDate: date, Held: domain.HeldMoved}
+	if held[0].Refused != "" {
+		out.Held = domain.HeldSkipped
+	}
+	return []domain.PastFire{out}, nil
 }
 
 // inForce reports whether a schedule was in force at a moment.

@@ -215,6 +215,9 @@ func facts(ctx context.Context, s domain.JobSpec) []jobs.Fact {
 	}
 	out := []jobs.Fact{timeout, retry, {Name: say("fact.misfire"), Value: say("misfire." + string(s.Misfire))}, {Name: say("fact.overlap"), Value: say("overlap." + string(s.Overlap))},
 		{Name: say("fact.biz_date"), Value: string(s.BizDate)}, {Name: say("fact.lane"), Value: say("lane." + string(s.Priority))}, {Name: say("fact.lost"), Value: say("lost." + string(s.OnWorkerLost))}}
+	if !s.Calendar.IsZero() {
+		out = append(out, calendarFact(ctx, s.Calendar))
+	}
 	if s.Idempotent {
 		out = append(out, jobs.Fact{Name: say("fact.idempotent"), Value: say("fact.idempotent_yes"), Note: say("fact.idempotent_note")})
 	}
@@ -234,6 +237,15 @@ func facts(ctx context.Context, s domain.JobSpec) []jobs.Fact {
 		out = append(out, jobs.Fact{Name: say("fact.deps_timeout"), Value: seconds(s.DepsTimeoutSec)})
 	}
 	return out
+}
+
+// calendarFact says how a job lives by its calendar.
+func calendarFact(ctx context.Context, u domain.CalendarUse) jobs.Fact {
+	f := jobs.Fact{Name: i18n.T(ctx, "fact.calendar"), Value: u.Name, Note: i18n.T(ctx, "gate."+string(u.On))}
+	if u.On != domain.GateAny {
+		f.Note += i18n.T(ctx, "gate.else."+string(u.Else))
+	}
+	return f
 }
 
 func (h *Handlers) pausing(on bool) echo.HandlerFunc {
