@@ -12,8 +12,9 @@ import (
 const (
 	// moveDays is how many days ahead the effect of a change of a calendar is told.
 	moveDays = 400
-	// moveFires bounds the fires that are looked at for one job, moveFiresAll those for all.
-	moveFires, moveFiresAll = 20_000, 1_000_000
+	// moveFires bounds the fires that are looked at for one job, moveFiresAll those for all: half a
+	// second, for a save looks while it holds the calendar.
+	moveFires, moveFiresAll = 20_000, 300_000
 	// movesShown is how many fires of a job are told one by one.
 	movesShown = 20
 )
