@@ -110,7 +110,7 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	}
 	start := n.cfg.Now()
 	crash.At("worker.answered")
-	if err := n.wal.Started(journal.Start{Attempt: a.id, At: start}); err != nil {
+	if err := n.wal.Started(journal.Start{Attempt: a.id, At: start, Body: n.place}); err != nil {
 		n.fail(fmt.Errorf("the journal takes no more: %w", err))
 		return // not started; the center settles it when this worker is gone
 	}
@@ -143,7 +143,7 @@ func (n *Node) executeAll(as []*attempt) {
 		if n.cutOff(a) {
 			a.cancel(runner.ErrLost)
 		}
-		starts[i] = journal.Start{Attempt: a.id, At: start}
+		starts[i] = journal.Start{Attempt: a.id, At: start, Body: n.place}
 	}
 	crash.At("worker.answered")
 	if err := n.wal.Started(starts...); err != nil {

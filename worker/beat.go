@@ -25,6 +25,11 @@ const (
 // takeName writes the first heartbeat. It waits for a Redis that is away, and refuses one that must not be used, which
 // it may have been too far away to find at the start, and a name that is held.
 func (n *Node) takeName(ctx context.Context) error {
+	if n.doubted != nil {
+		if err := n.awaitSilence(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
 	for told := false; ctx.Err() == nil; pause(ctx, beatEvery) {
 		b, err := n.firstBeat(ctx)
 		if errors.Is(err, transport.ErrUnfit) {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,10 +58,18 @@ type Node struct {
 	stopping atomic.Bool
 	beatNow  chan struct{}
 	fatal    chan error // capacity 1: why the node cannot go on
+
+	place []byte // see ownPlace
+	// doubted is what a life left that may not be over; it is settled when the name is ours. Nil: nothing is in doubt.
+	doubted *journal.State
+	// unseen are the losses that are told late: see settleUnseen.
+	unseen []protocol.Report
+	named  time.Duration // when the name was taken, on the boot clock
 }
 
 // Open takes the data directory, kills what an earlier life left running, settles its journal and builds the executors.
-// Nothing is received before Run. The error says what is in the way.
+// Where that life may not be over, it is left alone until Run has the name. Nothing is received before Run. The error
+// says what is in the way.
 func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.Executor) (*Node, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -70,9 +80,10 @@ func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.E
 	if err != nil {
 		return nil, err
 	}
+	left.Doubt = left.Doubt || uid == left.UID && boot >= left.Boot // a copy of the directory had the name since
 	n := &Node{cfg: cfg, link: link, log: cfg.Log, wal: wal, uid: left.UID, boot: left.Boot, host: hostName(), ip: ownIP(),
 		began: cfg.Now(), types: map[string]types.Executor{}, lanes: map[string]*lane{}, book: newBook(),
-		beatNow: make(chan struct{}, 1), fatal: make(chan error, 1)}
+		beatNow: make(chan struct{}, 1), fatal: make(chan error, 1), place: ownPlace()}
 	if err := n.prepare(left, build); err != nil {
 		_ = wal.Close()
 		return nil, err
@@ -80,15 +91,19 @@ func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.E
 	return n, nil
 }
 
-// lastHolder is who had the name that was given last, as far as Redis tells: a container without a disk of its own
+// lastHolder is who had the name that was given or kept last, as far as Redis tells: a container without a disk of its own
 // begins at boot 1 each time, and the center must not take it for the one before, whose tasks may still run.
 func lastHolder(cfg Config, link *transport.Link) (uid string, boot int64) {
-	if cfg.Name == "" {
+	name := cfg.Name
+	if kept, err := os.ReadFile(filepath.Join(cfg.Data, "name")); err == nil && name == "" {
+		name = strings.TrimSpace(string(kept))
+	}
+	if name == "" {
 		return "", 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), beatLimit)
 	defer cancel()
-	uid, boot, err := link.Holder(ctx, cfg.Name)
+	uid, boot, err := link.Holder(ctx, name)
 	if err != nil {
 		cfg.Log.Debug("who had the worker's name last is not known", "err", err)
 	}
@@ -111,22 +126,30 @@ func (n *Node) prepare(left *journal.State, build func(*runner.Runner) []types.E
 	if n.spool, err = runner.OpenSpool(filepath.Join(n.cfg.Data, "logs"), runner.Limits{}); err != nil {
 		return err
 	}
-	marker := runner.Marker{UID: n.uid, Boot: n.boot}
-	if killed, err := runner.KillMarked(marker, killLimit); err != nil {
-		return err
-	} else if killed > 0 {
-		n.log.Warn("killed processes that an earlier life of this worker left behind", "processes", killed)
-	}
-	if err := n.settle(left); err != nil {
+	if left.Doubt {
+		n.doubted = left
+	} else if err := n.inherit(left); err != nil {
 		return err
 	}
-	if n.runner, err = runner.New(runner.Config{Marker: marker, Watchdog: n.cfg.Watchdog, Log: n.log}); err != nil {
+	if n.runner, err = runner.New(runner.Config{Marker: n.marker(), Watchdog: n.cfg.Watchdog, Log: n.log}); err != nil {
 		return err
 	}
 	for _, e := range build(n.runner) {
 		n.types[e.Type()] = e
 	}
 	return nil
+}
+
+func (n *Node) marker() runner.Marker { return runner.Marker{UID: n.uid, Boot: n.boot} }
+
+// inherit kills what lives that are over left running here, and settles what they left open.
+func (n *Node) inherit(left *journal.State) error {
+	if killed, err := runner.KillMarked(n.marker(), killLimit); err != nil {
+		return err
+	} else if killed > 0 {
+		n.log.Warn("killed processes that an earlier life of this worker left behind", "processes", killed)
+	}
+	return n.settle(left)
 }
 
 // killLimit is how long processes of an earlier life may take to die.
@@ -155,11 +178,17 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := n.takeName(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
+	n.named = n.cfg.Boot()
+	if n.doubted != nil {
+		if err := n.inherit(n.doubted); err != nil {
+			return err
+		}
+	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer end()
-	for _, loop := range []func(context.Context){n.beatLoop, n.inboxLoop, n.claimLoop, n.up.run, n.out.run, n.logs.run} {
+	for _, loop := range []func(context.Context){n.beatLoop, n.inboxLoop, n.claimLoop, n.up.run, n.out.run, n.logs.run, n.settleUnseen} {
 		loops.Go(func() { loop(life) })
 	}
 	for name, l := range n.lanes {

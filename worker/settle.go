@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
@@ -11,8 +13,19 @@ import (
 	"github.com/axsched/ax/worker/runner"
 )
 
-// settle closes what an earlier life left open, before anything is received. Its processes are dead by now. What had
-// started and not ended is reported as lost; what had ended and was not confirmed is reported again; output that the
+// What is said of an attempt that an earlier life did not end.
+const (
+	lostKilled = "the worker ended while the task ran; what was left of it was killed at the worker's next start"
+	lostUnseen = "the worker was gone while the task ran; its next start, on another machine or in another container, could not see the task's processes and killed nothing: it waited 35 s, in which the old watchdog ends a task that says on_worker_lost: wait"
+)
+
+// unseenFor is how long after the name is ours a life that we could not see may still run tasks that say
+// on_worker_lost: wait. It is the center's time for the same: the old watchdog ends them when no heartbeat of theirs was
+// answered for unrenewedLimit, and none is while we have the name; the rest is for the killing.
+const unseenFor = unrenewedLimit + 5*time.Second
+
+// settle closes what an earlier life left open, before anything is received. Its processes that can be seen from here are
+// dead by now. What had started there and not ended is reported as lost, elsewhere it is left to settleUnseen; what had ended and was not confirmed is reported again; output that the
 // center does not hold yet is shipped again from its beginning.
 func (n *Node) settle(left *journal.State) error {
 	outputs, err := n.reopen(left)
@@ -23,9 +36,14 @@ func (n *Node) settle(left *journal.State) error {
 	for _, s := range left.Running {
 		now := n.cfg.Now()
 		r := protocol.Report{Attempt: s.Attempt, Outcome: protocol.OutcomeWorkerLost, Started: s.At.UnixMilli(),
-			Finished: now.UnixMilli(), Message: "the worker ended while the task ran; what was left of it was killed at the worker's next start"}
+			Finished: now.UnixMilli(), Message: lostKilled}
 		if c := outputs[s.Attempt]; c != nil {
 			r.LogLines = c.Stats().Lines
+		}
+		if !n.sees(s) {
+			r.Message = lostUnseen
+			n.unseen = append(n.unseen, r)
+			continue
 		}
 		lost = append(lost, journal.Outcome{Attempt: s.Attempt, At: now, Body: encode(r)})
 	}
@@ -44,10 +62,42 @@ func (n *Node) settle(left *journal.State) error {
 		n.book.restore(o.Attempt)
 		n.out.add(r)
 	}
-	if len(lost)+len(left.Unconfirmed) > 0 {
-		n.log.Warn("settling an earlier life", "lost", len(lost), "unconfirmed", len(left.Unconfirmed))
+	if len(lost)+len(left.Unconfirmed)+len(n.unseen) > 0 {
+		n.log.Warn("settling an earlier life", "lost", len(lost), "unconfirmed", len(left.Unconfirmed), "unseen", len(n.unseen))
 	}
 	return nil
+}
+
+// settleUnseen reports what ran where this process could not look, once that must be over. A worker that ends earlier
+// leaves it open in the journal for its next life.
+func (n *Node) settleUnseen(ctx context.Context) {
+	if len(n.unseen) == 0 {
+		return
+	}
+	const look = 100 * time.Millisecond
+	for n.cfg.Boot()-n.named < unseenFor {
+		pause(ctx, look)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	now := n.cfg.Now()
+	lost := make([]journal.Outcome, len(n.unseen))
+	for i := range n.unseen {
+		n.unseen[i].Finished = now.UnixMilli()
+		lost[i] = journal.Outcome{Attempt: n.unseen[i].Attempt, At: now, Body: encode(n.unseen[i])}
+	}
+	if err := n.wal.Ended(lost...); err != nil {
+		n.fail(fmt.Errorf("the journal takes no more: %w", err))
+		return
+	}
+	n.mu.Lock()
+	for _, r := range n.unseen {
+		n.book.restore(r.Attempt)
+	}
+	n.mu.Unlock()
+	n.out.add(n.unseen...)
+	n.log.Warn("settled what ran out of sight in an earlier life", "lost", len(lost))
 }
 
 // reopen takes up all spooled output. That of attempts which are confirmed waits for its log acks only.

@@ -2,7 +2,7 @@
 // outcomes the center has confirmed to be in its database.
 //
 // It owns three files in the worker's data directory: lock (one worker per directory), identity (a random uid that
-// never changes and the boot number, raised at each Open) and journal.log (append-only, checksummed records). Started
+// never changes, the boot number, raised at each Open, and which lock file that boot held, which tells a copy) and journal.log (append-only, checksummed records). Started
 // and Ended return only once their records are on stable storage; many callers share one fsync. The log is rewritten
 // when most of it is confirmed, so its size follows what is open, not what has ever run.
 //

@@ -21,6 +21,19 @@ var ErrInUse = errors.New("data directory is in use")
 type identity struct {
 	UID  string `json:"uid"`
 	Boot int64  `json:"boot"`
+	// Lock is the lock file that this boot holds; a copy of the directory has another. "" = not known.
+	Lock string `json:"lock,omitempty"`
+}
+
+// lockMark tells a lock file from every other, also those of other machines and of other runs of this kernel; "" where
+// the system does not say.
+func lockMark(lock *os.File) string {
+	var st unix.Stat_t
+	kernel, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil || unix.Fstat(int(lock.Fd()), &st) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d", strings.TrimSpace(string(kernel)), st.Dev, st.Ino)
 }
 
 // lockDir takes the exclusive lock of dir. The kernel frees it when the process ends, however it ends.
@@ -46,22 +59,25 @@ func lockDir(dir string) (*os.File, error) {
 }
 
 // nextIdentity reads the identity of dir, or makes one, raises the boot number, above boot if that was another uid's, and
-// returns only when that is durable.
-func nextIdentity(dir, uid string, boot int64) (identity, error) {
+// returns only when that is durable. doubt says that the life before held another lock than this one, which proves
+// nothing about its end then.
+func nextIdentity(dir, lock, uid string, boot int64) (next identity, doubt bool, err error) {
 	path := filepath.Join(dir, "identity")
 	id, err := readIdentity(path)
 	if err != nil {
-		return identity{}, err
+		return identity{}, false, err
 	}
+	doubt = id.Boot > 0 && (lock == "" || id.Lock != lock)
+	id.Lock = lock
 	if uid != id.UID {
 		id.Boot = max(id.Boot, boot)
 	}
 	id.Boot++
 	data, err := json.Marshal(id)
 	if err != nil {
-		return identity{}, err
+		return identity{}, false, err
 	}
-	return id, replaceFile(path, append(data, '\n'))
+	return id, doubt, replaceFile(path, append(data, '\n'))
 }
 
 func readIdentity(path string) (identity, error) {

@@ -76,7 +76,7 @@ func OpenAfter(dir, uid string, boot int64) (*Journal, *State, error) {
 }
 
 func open(dir string, lock *os.File, uid string, boot int64) (*Journal, *State, error) {
-	id, err := nextIdentity(dir, uid, boot)
+	id, doubt, err := nextIdentity(dir, lockMark(lock), uid, boot)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +96,7 @@ func open(dir string, lock *os.File, uid string, boot int64) (*Journal, *State, 
 		return nil, nil, err
 	}
 	st := l.state()
-	st.UID, st.Boot, st.Notes = id.UID, id.Boot, notes
+	st.UID, st.Boot, st.Doubt, st.Notes = id.UID, id.Boot, doubt, notes
 	return j, &st, nil
 }
 

@@ -14,6 +14,9 @@ type State struct {
 	// UID names the data directory for ever; Boot counts its Opens, from 1, and passes over what others had.
 	UID  string
 	Boot int64
+	// Doubt says that the life before may not be over: it held another lock than this one. The directory is a copy, or
+	// was moved or mounted elsewhere. False: the kernel gave us the very lock that it held, so it is dead.
+	Doubt bool
 	// Running are the attempts that started and have no outcome, in the order of their starts.
 	Running []Start
 	// Unconfirmed are the outcomes that the center has not confirmed, in the order in which they were recorded.

@@ -45,6 +45,12 @@ func (l *Link) Beat(ctx context.Context, hb protocol.Heartbeat, lostAfter time.D
 	return Beat(ctx, l.Registry, hb, lostAfter)
 }
 
+// Workers returns the last heartbeat of every worker that holds its name (see the function Workers).
+func (l *Link) Workers(ctx context.Context) ([]protocol.Heartbeat, error) {
+	all, _, err := Workers(ctx, l.Registry)
+	return all, err
+}
+
 // Holder is who held a worker's name last; "" = nobody is known to have.
 func (l *Link) Holder(ctx context.Context, name string) (uid string, boot int64, err error) {
 	text, err := l.Registry.HGet(ctx, protocol.KeyHolders, name).Result()
