@@ -187,7 +187,7 @@ func TestHeldOnesGoOneAfterTheOtherAtOnce(t *testing.T) {
 		}
 		slices.Sort(apart)
 		t.Logf("ms from one grant to the next: %v", apart)
-		if fast := apart[len(apart)/5]; fast > 100 { // a busy machine makes some of them slow, the poll all of them
+		if fast := apart[len(apart)/5]; fast > 200 { // a busy machine makes most of them slow, the poll alone all of them
 			t.Errorf("%d held ones followed each other after %v ms", n, apart)
 		}
 		y.mu.Lock()
