@@ -38,12 +38,11 @@ func refusals() []refusal {
 		{"jobs", "version: v1\njobs: []\n", idTopUnknown, 2, 1, "---"},
 
 		{"unknown key", jobYAML("  timout: 5\n"), idKeyUnknown, 6, 3, "did you mean timeout?"},
-		{"not built", jobYAML("  pool: x\n"), idNotBuilt, 6, 3, "not built yet"},
 		{"no shards", jobYAML("  shards: 0\n"), idNumberRange, 6, 11, "1000"},
 		{"too many shards", jobYAML("  shards: 1001\n"), idNumberRange, 6, 11, "1000"},
 		{"shards by word", jobYAML("  shards: many\n"), idWantNumber, 6, 11, "number"},
 		{"shards and broadcast", jobYAML("  broadcast: true\n  shards: 4\n"), idShardsBroadcast, 7, 3, "broadcast"},
-		{"not built 2", jobYAML("  inputs: {}\n"), idNotBuilt, 6, 3, "not built yet"},
+		{"not built", jobYAML("  inputs: {}\n"), idNotBuilt, 6, 3, "not built yet"},
 		{"biz_date", jobYAML("  biz_date: month_ends\n"), idValueUnknown, 6, 13, "month_end"},
 		{"biz_date far", jobYAML("  biz_date: T-367\n"), idValueUnknown, 6, 13, "T-n"},
 		{"calendar key", jobYAML("  calendar:\n    name: cn\n    onn: workday\n"), idCalendarKey, 8, 5, "mean on"},
