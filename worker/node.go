@@ -183,6 +183,9 @@ func (n *Node) Run(ctx context.Context) error {
 		if err := n.inherit(n.doubted); err != nil {
 			return err
 		}
+		if err := n.wal.Own(); err != nil {
+			return err
+		}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
@@ -211,7 +214,7 @@ func (n *Node) Run(ctx context.Context) error {
 	deaf()
 	n.windDown(life, err)
 	if err == nil && !n.link.Embedded {
-		n.waitFor(heardDraining-(n.cfg.Boot()-told), func() bool { return false })
+		pause(life, heardDraining-(n.cfg.Boot()-told))
 	}
 	n.leave(life, err)
 	for _, l := range n.lanes {

@@ -21,7 +21,7 @@ var ErrInUse = errors.New("data directory is in use")
 type identity struct {
 	UID  string `json:"uid"`
 	Boot int64  `json:"boot"`
-	// Lock is the lock file that this boot holds; a copy of the directory has another. "" = not known.
+	// Lock is the lock file of the last life that had the directory for certain; a copy has another. "" = not known.
 	Lock string `json:"lock,omitempty"`
 }
 
@@ -60,27 +60,45 @@ func lockDir(dir string) (*os.File, error) {
 
 // nextIdentity reads the identity of dir, or makes one, raises the boot number, above boot if that was another uid's, and
 // returns only when that is durable. doubt says that the life before held another lock than this one, which proves
-// nothing about its end then.
+// nothing about its end then; it lasts, over any number of starts, until own was called.
 func nextIdentity(dir, lock, uid string, boot int64) (next identity, doubt bool, err error) {
-	path := filepath.Join(dir, "identity")
-	id, err := readIdentity(path)
+	id, err := readIdentity(dir)
 	if err != nil {
 		return identity{}, false, err
 	}
-	doubt = id.Boot > 0 && (lock == "" || id.Lock != lock)
-	id.Lock = lock
+	if doubt = id.Boot > 0 && (lock == "" || id.Lock != lock); !doubt {
+		id.Lock = lock
+	}
 	if uid != id.UID {
 		id.Boot = max(id.Boot, boot)
 	}
 	id.Boot++
-	data, err := json.Marshal(id)
-	if err != nil {
-		return identity{}, false, err
-	}
-	return id, doubt, replaceFile(path, append(data, '\n'))
+	return id, doubt, id.keep(dir)
 }
 
-func readIdentity(path string) (identity, error) {
+// own notes that the life with this lock has dir for certain.
+func own(dir, lock string) error {
+	id, err := readIdentity(dir)
+	if err != nil || id.Lock == lock {
+		return err
+	}
+	id.Lock = lock
+	return id.keep(dir)
+}
+
+// keep writes the identity and returns when that is durable.
+func (id identity) keep(dir string) error {
+	data, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, identityName), append(data, '\n'))
+}
+
+const identityName = "identity"
+
+func readIdentity(dir string) (identity, error) {
+	path := filepath.Join(dir, identityName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		var raw [16]byte

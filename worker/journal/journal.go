@@ -100,6 +100,10 @@ func open(dir string, lock *os.File, uid string, boot int64) (*Journal, *State, 
 	return j, &st, nil
 }
 
+// Own notes that this life has the directory for certain, so that State.Doubt does not rise again. It returns once that
+// is durable.
+func (j *Journal) Own() error { return own(j.dir, lockMark(j.lock)) }
+
 // Started records that these attempts are about to start, and returns once that is durable.
 func (j *Journal) Started(starts ...Start) error {
 	recs := make([]record, len(starts))

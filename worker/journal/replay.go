@@ -15,7 +15,7 @@ type State struct {
 	UID  string
 	Boot int64
 	// Doubt says that the life before may not be over: it held another lock than this one. The directory is a copy, or
-	// was moved or mounted elsewhere. False: the kernel gave us the very lock that it held, so it is dead.
+	// was moved or mounted elsewhere. It lasts until Own was called. False: the kernel gave us the very lock that it held, so it is dead.
 	Doubt bool
 	// Running are the attempts that started and have no outcome, in the order of their starts.
 	Running []Start
