@@ -14,6 +14,7 @@ import (
 
 const (
 	lockedAlert   = 2 * time.Second // a due row found locked for longer is an alert
+	lockedUnseen  = time.Second     // looks further apart than this say nothing of the time between them
 	poisonPause   = 2 * time.Second // doubled at each further failure
 	maxPoison     = 5 * time.Minute
 	maxAway       = 10 * time.Second // the longest pause where the fault may be the database's
@@ -29,11 +30,25 @@ type marks struct {
 }
 
 type mark struct {
-	lost        bool      // another node looks first
-	locked      time.Time // the fire whose row was found locked
-	lockedSince time.Time
+	lost   bool // another node looks first
+	locked locked
+	poison Poisoned
+}
+
+// locked is a row that was found locked at each look so far.
+type locked struct {
+	as          plan.Due // how it stood: any change of it was a commit, after which the lock is another one
+	since, seen time.Time
 	alerted     bool
-	poison      Poisoned
+}
+
+// after is the same at one look more.
+func (l locked) after(d plan.Due, now time.Time) locked {
+	if l.as.Ver != d.Ver || !l.as.Next.Equal(d.Next) || now.Sub(l.seen) > lockedUnseen {
+		l = locked{as: d, since: now}
+	}
+	l.seen = now
+	return l
 }
 
 func (m *marks) get(id domain.ID) *mark {
@@ -99,11 +114,9 @@ func (m *marks) locked(batch []plan.Due, now time.Time) {
 	for _, d := range batch {
 		m.count.Locked++
 		k := m.get(d.ID)
-		if !k.locked.Equal(d.Next) {
-			k.locked, k.lockedSince, k.alerted = d.Next, now, false
-		}
-		if now.Sub(k.lockedSince) > lockedAlert && !k.alerted {
-			k.alerted = true
+		k.locked = k.locked.after(d, now)
+		if now.Sub(k.locked.since) > lockedAlert && !k.locked.alerted {
+			k.locked.alerted = true
 			long = append(long, d)
 		}
 	}

@@ -84,17 +84,25 @@ func (t *taker) peek(ctx context.Context, batch []plan.Due) (open []plan.Due, ou
 	if err != nil {
 		return batch, nil // the guard will meet the same fault and judge it
 	}
-	for _, d := range lost {
-		switch is, ok := now[d.ID]; {
-		case !ok:
-			out = append(out, look{due: plan.Due{ID: d.ID}})
-		case is.Next.Equal(d.Next):
-			open = append(open, is)
-		default:
-			out = append(out, look{due: is})
+	same, over := t.sort(lost, now)
+	return append(open, same...), over
+}
+
+// sort parts a batch by how its rows stand now: those that are due for the same fire still, as they stand; and what is
+// next of the others, which are gone, were taken by another node or changed.
+func (t *taker) sort(batch []plan.Due, now map[domain.ID]plan.Due) (same []plan.Due, over []look) {
+	var settled []domain.ID
+	for _, d := range batch {
+		is, ok := now[d.ID]
+		if ok && is.Next.Equal(d.Next) {
+			same = append(same, is)
+			continue
 		}
+		is.ID = d.ID
+		settled, over = append(settled, d.ID), append(over, look{due: is})
 	}
-	return open, out
+	t.marks.settled(settled...)
+	return same, over
 }
 
 func (t *taker) standing(ctx context.Context, batch []plan.Due) (map[domain.ID]plan.Due, error) {
@@ -193,13 +201,8 @@ func (t *taker) after(ctx context.Context, r *round) []look {
 		}
 	}
 	if len(r.absent) > 0 {
-		held, gone := t.sortAbsent(ctx, r.absent)
-		t.marks.locked(held, now)
-		t.marks.settled(idsOf(gone)...)
-		out = append(out, later(held, now.Add(lockedPause))...)
-		for _, d := range gone {
-			out = append(out, look{due: plan.Due{ID: d.ID}})
-		}
+		held, over := t.held(ctx, r.absent)
+		out = append(append(out, later(held, now.Add(lockedPause))...), over...)
 		unused = append(unused, held...)
 	}
 	t.fast.giveBack(ctx, unused)
@@ -207,15 +210,14 @@ func (t *taker) after(ctx context.Context, r *round) []look {
 	return out
 }
 
-// sortAbsent parts rows that the locking read passed over: held by somebody, or gone.
-func (t *taker) sortAbsent(ctx context.Context, absent []plan.Due) (held, gone []plan.Due) {
-	now, err := t.standing(ctx, absent)
-	for _, d := range absent {
-		if _, ok := now[d.ID]; ok || err != nil {
-			held = append(held, d)
-		} else {
-			gone = append(gone, d)
-		}
+// held gives those of the rows that the locking read passed over which somebody holds while their fire waits, notes
+// that, and says what is next of the others.
+func (t *taker) held(ctx context.Context, absent []plan.Due) (held []plan.Due, over []look) {
+	rows, err := t.standing(ctx, absent)
+	if err != nil {
+		return absent, nil // nobody knows; the next look will
 	}
-	return held, gone
+	held, over = t.sort(absent, rows)
+	t.marks.locked(held, t.clock.now())
+	return held, over
 }
