@@ -65,7 +65,7 @@ func (p *process) put(ctx context.Context, names []string, dry bool) error {
 			return p.report(r)
 		}
 	}
-	doc, err := c.Send(ctx, http.MethodPost, "/api/v1/apply", map[string]any{"files": files, "dryRun": dry})
+	doc, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/apply", map[string]any{"files": files, "dryRun": dry})
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (p *process) previewed(ctx context.Context, body askedBackfill, yes bool) e
 	if err != nil {
 		return err
 	}
-	doc, err := c.Send(ctx, http.MethodPost, "/api/v1/backfills/preview", body)
+	doc, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/backfills/preview", body)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (p *process) previewed(ctx context.Context, body askedBackfill, yes bool) e
 		}
 	}
 	body.Hash = v.text("hash")
-	if doc, err = c.Send(ctx, http.MethodPost, "/api/v1/backfills", body); err != nil {
+	if doc, err = c.Large().Send(ctx, http.MethodPost, "/api/v1/backfills", body); err != nil {
 		return err
 	}
 	if p.json {
@@ -361,7 +361,7 @@ func (p *process) changeBackfill(ctx context.Context, id, verb string, body map[
 	if err != nil {
 		return err
 	}
-	doc, err := c.Send(ctx, http.MethodPost, path+"/"+verb, body)
+	doc, err := c.Large().Send(ctx, http.MethodPost, path+"/"+verb, body)
 	if err != nil {
 		return err
 	}

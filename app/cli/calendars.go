@@ -147,7 +147,7 @@ func (p *process) putCalendar(ctx context.Context, in calendarCall) error {
 		_, problems := calendar.Read(in.File, in.Text, calendar.Format(in.Format))
 		return p.report(report{Jobs: []checked{}, Problems: calendarProblems(problems)})
 	}
-	doc, err := c.Send(ctx, http.MethodPost, "/api/v1/calendars", in)
+	doc, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/calendars", in)
 	if err != nil {
 		return err
 	}

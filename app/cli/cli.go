@@ -74,6 +74,7 @@ func usage(format string, args ...any) error {
 
 // run builds the commands, runs one and tells its error.
 func run(ctx context.Context, args []string, p *process) int {
+	p.err = &serial{w: p.err} // the client tells from goroutines of its own
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(p.in)
@@ -202,5 +203,6 @@ func (p *process) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("AX_URL and AX_TOKEN: %w", err)
 	}
+	c.Tell = func(text string) { p.note("ax: %s\n", printable(text)) }
 	return c, nil
 }

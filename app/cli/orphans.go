@@ -97,7 +97,7 @@ func pickOf(ctx context.Context, c *client.Client, arg string) (pick, error) {
 }
 
 func (p *process) settleAll(ctx context.Context, c *client.Client, body settling) error {
-	doc, err := c.Send(ctx, http.MethodPost, "/api/v1/orphans/settle", body)
+	doc, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/orphans/settle", body)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -21,6 +22,19 @@ func (p *process) printf(format string, args ...any) error {
 // note says something beside the output.
 func (p *process) note(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.err, format, args...)
+}
+
+// serial is a writer for several goroutines.
+type serial struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write writes one piece at a time.
+func (s *serial) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }
 
 // document prints JSON that came from the server, on one line.

@@ -8,19 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 )
 
-// Client calls one AX. Make one with New. Safe for concurrent use.
+// Client calls one AX. Make one with New. Safe for concurrent use once Tell is set.
 type Client struct {
-	base  string
-	token string
-	agent string
-	http  *http.Client
-	wait  func(ctx context.Context, d time.Duration) error
+	// Tell hears what a caller who waits may want to know, a sentence at a time: that no answer
+	// came yet, or why a call is repeated. nil = nobody. It may be called from any goroutine.
+	Tell func(text string)
+
+	base   string
+	token  string
+	agent  string
+	http   *http.Client
+	limits limits
+	large  bool
+	told   *quiet
 }
 
 // maxAnswer bounds one JSON answer, in bytes.
@@ -36,23 +43,22 @@ func New(base, token, version string) (*Client, error) {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the token holds a blank or a character that no token has: copy it again")
 	}
-	return &Client{base: strings.TrimRight(base, "/"), token: token, agent: "ax/" + version, http: newHTTP(), wait: pause}, nil
+	l := usual()
+	return &Client{base: strings.TrimRight(base, "/"), token: token, agent: "ax/" + version, http: newHTTP(l.connect), limits: l, told: &quiet{}}, nil
+}
+
+// Large is the same client for changes that may take AX a while, such as a file of thousands of
+// jobs: it waits longer for their answers.
+func (c *Client) Large() *Client {
+	large := *c
+	large.large = true
+	return &large
 }
 
 // newHTTP follows no redirect: a token is shown only to the address that was named.
-func newHTTP() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+func newHTTP(connect time.Duration) *http.Client {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connect}).DialContext, TLSHandshakeTimeout: connect, ForceAttemptHTTP2: true}
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // Job is the path of a job's calls. name is [project/]name.
@@ -89,46 +95,59 @@ func (c *Client) Send(ctx context.Context, method, path string, body any) (json.
 	return c.call(ctx, method, path, rand.Text(), text)
 }
 
-// backoffs are the pauses before the further tries of a call that got no answer.
-func backoffs() []time.Duration {
-	return []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond}
-}
-
-// attemptLimit is how long one try may take.
-const attemptLimit = 65 * time.Second
-
-// call tries until there is an answer that another try would not change.
+// call tries until there is an answer that another try would not change, or the time is up. Of
+// several failures the one is told that says most: what AX said before that it said nothing.
 func (c *Client) call(ctx context.Context, method, path, key string, body []byte) (json.RawMessage, error) {
-	pauses := backoffs()
-	for try := 0; ; try++ {
-		text, err := c.once(ctx, method, path, key, body)
-		if err == nil || ctx.Err() != nil || try == len(pauses) || !Passing(err) {
+	began, p := time.Now(), c.limits.of(method, c.large)
+	var until time.Time // no try begins later; set at the first failure
+	var said error
+	for pause := c.limits.pause; ; pause *= 2 {
+		text, err := c.once(ctx, try{method, path, key, body, min(p.try, p.all-time.Since(began))})
+		if err == nil || ctx.Err() != nil || !Passing(err) {
 			return text, err
 		}
-		if c.wait(ctx, pauses[try]) != nil {
-			return nil, err
+		if said == nil || !isLost(err) {
+			said = err
+		}
+		now := time.Now()
+		if until.IsZero() {
+			until = now.Add(c.limits.again)
+			c.tell(said.Error() + "; trying again for " + words(c.limits.again))
+		}
+		if pause = min(pause, until.Sub(now)); pause <= 0 || now.Add(pause).Sub(began) >= p.all {
+			return nil, said
+		}
+		if rest(ctx, pause) != nil {
+			return nil, said
 		}
 	}
 }
 
-func (c *Client) once(ctx context.Context, method, path, key string, body []byte) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
-	defer cancel()
-	req, err := c.request(ctx, method, path, body)
+// try is one sending of a call, which is given up when AX says nothing for the limit.
+type try struct {
+	method, path, key string
+	body              []byte
+	limit             time.Duration
+}
+
+func (c *Client) once(ctx context.Context, t try) (json.RawMessage, error) {
+	ctx, heard, done := c.listen(ctx, t.limit)
+	defer done()
+	req, err := c.request(ctx, t.method, t.path, t.body)
 	if err != nil {
 		return nil, err
 	}
-	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
+	if t.key != "" {
+		req.Header.Set("Idempotency-Key", t.key)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, &lost{c.base, err}
+		return nil, c.lost(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(hearing{res.Body, func() { heard(t.limit) }}, maxAnswer+1))
 	if err != nil {
-		return nil, &lost{c.base, err}
+		return nil, c.lost(ctx, err)
 	}
 	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("the answer is larger than %d MB", maxAnswer>>20)

@@ -54,6 +54,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+func isLost(err error) bool {
+	var l *lost
+	return errors.As(err, &l)
+}
+
 // lost is a call without an answer.
 type lost struct {
 	base string
@@ -63,7 +68,13 @@ type lost struct {
 // Error says what most likely stands in the way.
 func (l *lost) Error() string {
 	var dns *net.DNSError
+	var s *silent
+	var op *net.OpError
 	switch {
+	case errors.As(l.err, &s):
+		return "no answer from " + l.base + ": " + s.Error() + "; it may be frozen, overloaded or cut off"
+	case errors.As(l.err, &op) && op.Op == "dial" && op.Timeout():
+		return l.base + " cannot be reached: no connection came about in time; it may be cut off, or not be where AX_URL says"
 	case errors.Is(l.err, syscall.ECONNREFUSED):
 		return "nothing listens at " + l.base + ": start AX there, or set AX_URL to where it is"
 	case errors.As(l.err, &dns):

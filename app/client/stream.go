@@ -24,8 +24,8 @@ const (
 // its start) and hands each event to take, until take returns false, the stream
 // ends (nil) or breaks (an error that is Passing).
 func (c *Client) Stream(ctx context.Context, path, lastID string, take func(Event) bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, heard, done := c.listen(ctx, c.limits.look.try)
+	defer done()
 	req, err := c.request(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
@@ -34,23 +34,22 @@ func (c *Client) Stream(ctx context.Context, path, lastID string, take func(Even
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
 	}
-	quiet := time.AfterFunc(silence, cancel)
-	defer quiet.Stop()
 	res, err := c.http.Do(req)
 	if err != nil {
-		return &lost{c.base, err}
+		return c.lost(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(io.LimitReader(res.Body, maxEventLine))
 		if err != nil {
-			return &lost{c.base, err}
+			return c.lost(ctx, err)
 		}
 		_, err = judge(res, text)
 		return err
 	}
-	if err := readEvents(res.Body, func() { quiet.Reset(silence) }, take); err != nil {
-		return &lost{c.base, err}
+	heard(silence)
+	if err := readEvents(res.Body, func() { heard(silence) }, take); err != nil {
+		return c.lost(ctx, err)
 	}
 	return nil
 }

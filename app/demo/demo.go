@@ -146,7 +146,7 @@ func apply(ctx context.Context, c *client.Client, dir string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Send(ctx, http.MethodPost, "/api/v1/apply", map[string]any{"files": all, "dryRun": false}); err != nil {
+	if _, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/apply", map[string]any{"files": all, "dryRun": false}); err != nil {
 		return fmt.Errorf("applying the demo's job files: %w", err)
 	}
 	return nil
