@@ -67,6 +67,21 @@ func newWallYear(t *testing.T, name string, from, to time.Time) *wallYear {
 	return y
 }
 
+// repeats is the middle of each stretch of time that came a second time.
+func (y *wallYear) repeats() []time.Time {
+	var out []time.Time
+	for i := 0; i < len(y.faces); i++ {
+		first := i
+		for i < len(y.faces) && y.faces[i].again {
+			i++
+		}
+		if i > first {
+			out = append(out, time.Unix((y.first+int64(first+i)/2)*60, 0).UTC())
+		}
+	}
+	return out
+}
+
 // yearRule is a schedule: its text, and what it means.
 type yearRule struct {
 	expr, dialect string

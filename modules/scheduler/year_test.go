@@ -83,9 +83,18 @@ func (l *yearLife) foresee(job domain.ID) {
 	}
 	for range l.dice.IntN(3) {
 		from := l.moment(born)
-		l.events = append(l.events, yearEvent{from, job, l.pause},
-			yearEvent{from.Add(time.Duration(l.dice.Int64N(int64(20 * 24 * time.Hour)))).Truncate(time.Millisecond), job, l.resume})
+		l.sleep(job, from, from.Add(time.Duration(l.dice.Int64N(int64(20*24*time.Hour)))).Truncate(time.Millisecond))
 	}
+	zones := yearZones()
+	for _, at := range l.years[zones[int(job-1)%len(zones)]].repeats() {
+		if l.dice.IntN(2) == 0 { // resumed when the clock shows for the second time what it has shown
+			l.sleep(job, at.Add(-2*time.Hour), at.Add(time.Duration(l.dice.IntN(600_000))*time.Millisecond))
+		}
+	}
+}
+
+func (l *yearLife) sleep(job domain.ID, from, to time.Time) {
+	l.events = append(l.events, yearEvent{from, job, l.pause}, yearEvent{to, job, l.resume})
 }
 
 func (l *yearLife) moment(after time.Time) time.Time {
