@@ -235,6 +235,49 @@ func TestAYearByTheCalendar(t *testing.T) {
 	})
 }
 
+// Each workday at eight in China, where a Sunday and a Saturday around the holidays of October 2025 are worked: fires on
+// those, and on none of the eight days off; told before it happens and taken so. (J-A25)
+func TestEachWorkdayFiresOnWorkedWeekendsAndNotOnHolidays(t *testing.T) {
+	eachBed(t, "2025-09-26T16:00:00Z", func(t *testing.T, b *bed) {
+		s := &shelf{}
+		s.next(t, "+2025-09-28", "-2025-10-01", "-2025-10-02", "-2025-10-03", "-2025-10-04", "-2025-10-05", "-2025-10-06", "-2025-10-07", "-2025-10-08", "+2025-10-11")
+		b.putGated(s, 1, gatedSpec("0 8 * * *", domain.GateWorkday, domain.ElseSkip))
+		want := "28 29 30 09 10 11 13"
+		days := func(all []time.Time) string {
+			var out []string
+			for _, at := range all {
+				at = at.In(time.FixedZone("", 8*3600))
+				if at.Hour() != 8 {
+					t.Errorf("a fire at %s", at)
+				}
+				out = append(out, at.Format("02"))
+			}
+			return strings.Join(out, " ")
+		}
+		coming, err := b.gatedTriggers(s).Coming(t.Context(), []domain.ID{1}, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []time.Time
+		for _, f := range coming[1] {
+			told = append(told, f.At)
+		}
+		if got := days(told); got != want {
+			t.Errorf("told for %s, want %s", got, want)
+		}
+		node := b.gatedNode(s)
+		for b.now().Before(instant(t, "2025-10-13T16:00:00Z")) {
+			b.drain(node)
+			b.pass(time.Minute)
+			b.drain(node)
+			b.pass(59 * time.Minute)
+		}
+		if got := days(b.taken(1)); got != want {
+			t.Errorf("fired on %s, want %s", got, want)
+		}
+	})
+}
+
 // A calendar that is changed in the very second of a fire, before or after it was taken, loses and
 // doubles nothing, and what was foretold of the change comes true.
 func TestACalendarChangedInTheSecondOfAFire(t *testing.T) {
