@@ -153,7 +153,7 @@ func (l *Lifecycle) Withdraw(ctx context.Context, attempts []domain.ID, outcome 
 		if in.AttemptID != a.ID || in.Label != domain.Dispatched {
 			return nil
 		}
-		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+		spec, _, err := l.readable(ctx, in)
 		if err != nil {
 			return err
 		}

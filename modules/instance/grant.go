@@ -48,6 +48,7 @@ func (l *Lifecycle) Grant(ctx context.Context, claims []domain.Claim) (tasks map
 		byID[c.Attempt], ids[i] = c, c.Attempt
 	}
 	tasks, denied = map[domain.ID]*protocol.Task{}, map[domain.ID]string{}
+	wholes := paramsOf{}
 	err = l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
 		delete(tasks, a.ID) // of a try that met a deadlock
 		delete(denied, a.ID)
@@ -56,7 +57,7 @@ func (l *Lifecycle) Grant(ctx context.Context, claims []domain.Claim) (tasks map
 			denied[a.ID] = why
 			return nil
 		}
-		task, err := l.task(ctx, in, a)
+		task, err := l.task(ctx, wholes, in, a)
 		if err != nil {
 			denied[a.ID] = "the task could not be made: " + err.Error()
 			return l.unrunnable(ctx, b, in, a, denied[a.ID])
@@ -89,17 +90,31 @@ func (l *Lifecycle) unrunnable(ctx context.Context, b *batch, in domain.Instance
 	return b.apply(in, a, nil, spec, protocol.Report{Attempt: int64(a.ID), Outcome: string(domain.OutcomeError), Message: why})
 }
 
-func (l *Lifecycle) task(ctx context.Context, in domain.Instance, a domain.Attempt) (*protocol.Task, error) {
+// paramsOf are the params of instances that were split: they do not change while a shard is under way.
+type paramsOf map[domain.ID]map[string]string
+
+// read reads those of an instance, once.
+func (p paramsOf) read(ctx context.Context, l *Lifecycle, id domain.ID) (map[string]string, error) {
+	params, known := p[id]
+	if known {
+		return params, nil
+	}
+	whole, err := l.Store.Get(ctx, id)
+	if err == nil {
+		p[id] = whole.Params
+	}
+	return whole.Params, err
+}
+
+func (l *Lifecycle) task(ctx context.Context, wholes paramsOf, in domain.Instance, a domain.Attempt) (*protocol.Task, error) {
 	spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
 	if err != nil {
 		return nil, err
 	}
 	if in.IsShard() {
-		whole, err := l.Store.Get(ctx, in.PartOf)
-		if err != nil {
+		if in.Params, err = wholes.read(ctx, l, in.PartOf); err != nil { // kept once for all shards
 			return nil, err
 		}
-		in.Params = whole.Params // kept once for all shards
 	}
 	r, err := l.Renderer.Render(ctx, spec, in, a)
 	if err != nil {

@@ -53,11 +53,10 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 	note := b.killNote(reason)
 	held := in.Label == domain.Dispatched || in.Label == domain.Executing || in.Label == domain.Orphan
 	if held {
-		as, err := b.read(ctx, []domain.ID{in.AttemptID})
+		a, ok, err := b.inForce(ctx, in)
 		if err != nil {
 			return in, err
 		}
-		a, ok := as[in.AttemptID]
 		switch {
 		case ok && a.State == domain.AttemptGranted:
 			a.KillAt = b.now
@@ -70,6 +69,16 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 		}
 	}
 	return b.move(in, domain.MoveKill, killed, note)
+}
+
+// inForce is the attempt in force of a locked instance, read unless it was; false: there is none.
+func (b *batch) inForce(ctx context.Context, in domain.Instance) (domain.Attempt, bool, error) {
+	if a := b.wasOf[in.AttemptID]; a != nil {
+		return *a, true, nil
+	}
+	as, err := b.read(ctx, []domain.ID{in.AttemptID})
+	a, ok := as[in.AttemptID]
+	return a, ok, err
 }
 
 func (b *batch) killNote(reason string) string {

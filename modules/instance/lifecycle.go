@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -173,6 +174,23 @@ func idsOf(changes []domain.Change) []domain.ID {
 		ids[i] = c.Instance.ID
 	}
 	return ids
+}
+
+// unreadablePause is how long what waits for a moment waits once more when its definition cannot be read.
+const unreadablePause = time.Minute
+
+// readable is the definition of an instance; false: it cannot be read, which keeps that
+// instance waiting and no other. A database that is away is an error.
+func (l *Lifecycle) readable(ctx context.Context, in domain.Instance) (domain.JobSpec, bool, error) {
+	spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+	switch {
+	case err == nil:
+		return spec, true, nil
+	case passes(ctx, err):
+		return spec, false, err
+	}
+	slog.Error("a definition cannot be read; what hangs on it waits", "instance", in.ID, "job", in.JobName, "version", in.Version, "error", err)
+	return domain.JobSpec{}, false, nil
 }
 
 // Standing reads instances as they stand when nobody is writing them: it waits for

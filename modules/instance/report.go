@@ -297,9 +297,12 @@ func CutMessage(s string) string {
 // them; what was only sent is withdrawn. note says what was seen.
 func (l *Lifecycle) Lost(ctx context.Context, ids []domain.ID, note string) error {
 	return l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
-		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+		spec, ok, err := l.readable(ctx, in)
 		if err != nil {
 			return err
+		}
+		if !ok { // nobody knows whether it may run twice: a person is asked
+			spec.OnWorkerLost = domain.LossHold
 		}
 		switch a.State {
 		case domain.AttemptSent:
@@ -341,12 +344,17 @@ func (l *Lifecycle) Wake(ctx context.Context, limit int) (int, error) {
 		if in.IsSplit() {
 			return b.gather(ctx, in)
 		}
-		spec, err := l.Specs.Spec(ctx, in.JobID, in.Version)
+		spec, ok, err := l.readable(ctx, in)
 		if err != nil {
 			return err
 		}
 		if in.Label == domain.Stopping && !in.WakeAt.IsZero() && !in.WakeAt.After(b.now) {
 			return b.giveUp(ctx, in)
+		}
+		if !ok {
+			in.WakeAt = b.now.Add(unreadablePause)
+			b.keep(in)
+			return nil
 		}
 		s := decideWake(in, spec, b.now)
 		if s.Move == "" && !in.WakeAt.IsZero() && !in.WakeAt.After(b.now) {

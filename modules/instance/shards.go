@@ -42,10 +42,6 @@ func (l *Lifecycle) Split(ctx context.Context, splits []domain.Split) error {
 }
 
 func (b *batch) split(ctx context.Context, in domain.Instance, s domain.Split) error {
-	spec, err := b.l.Specs.Spec(ctx, in.JobID, in.Version)
-	if err != nil {
-		return err
-	}
 	before, err := b.kept(ctx, in, s.Shards)
 	if err != nil {
 		return err
@@ -56,7 +52,7 @@ func (b *batch) split(ctx context.Context, in domain.Instance, s domain.Split) e
 		if s.Workers != nil {
 			worker = s.Workers[i]
 		}
-		shards[i] = b.part(in, spec, domain.Sharding{PartOf: in.ID, Shard: i, Shards: s.Shards, Worker: worker})
+		shards[i] = b.part(in, domain.Sharding{PartOf: in.ID, Shard: i, Shards: s.Shards, Worker: worker})
 		if was, ok := before[partKey(worker, i)]; ok {
 			shards[i] = keep(shards[i], was)
 		}
@@ -67,20 +63,32 @@ func (b *batch) split(ctx context.Context, in domain.Instance, s domain.Split) e
 	}
 	in.Shards, in.WakeAt = s.Shards, b.now.Add(gatherEach)
 	note := fmt.Sprintf("%d shards", s.Shards)
-	if len(before) > 0 {
-		note = fmt.Sprintf("%d shards, %d of them kept from the run before", s.Shards, len(before))
+	if n := keptOf(shards); n > 0 {
+		note = fmt.Sprintf("%d shards, %d of them kept from the run before", s.Shards, n)
 	}
 	_, err = b.move(in, domain.MoveSplit, running(domain.Queued), note)
 	return err
 }
 
-// part is a new shard of the instance, ready since the instance is.
-func (b *batch) part(in domain.Instance, spec domain.JobSpec, s domain.Sharding) domain.Instance {
+// keptOf counts the shards that are born ended.
+func keptOf(shards []domain.Instance) int {
+	n := 0
+	for _, s := range shards {
+		if s.State.Terminal() {
+			n++
+		}
+	}
+	return n
+}
+
+// part is a new shard of the instance, ready since the instance is and with its limit: what
+// that waited for its turn and its pool counts.
+func (b *batch) part(in domain.Instance, s domain.Sharding) domain.Instance {
 	return domain.Instance{
 		ID: b.l.IDs.Next(), ProjectID: in.ProjectID, JobID: in.JobID, JobName: in.JobName, FireKey: domain.ShardFireKey(in.RunID, s.Shard),
 		Trigger: in.Trigger, BizDate: in.BizDate, Expected: in.Expected, Ver: 1, RunID: in.RunID, RunNo: in.RunNo, TraceID: in.TraceID,
 		Version: in.Version, RequestedBy: in.RequestedBy, Reason: in.Reason, Lane: in.Lane, MetAt: in.MetAt, CreatedAt: b.now,
-		Status: running(domain.Queued), ReadyAt: in.ReadyAt, WakeAt: queueLimit(spec, in.ReadyAt), Pool: in.Pool, Sharding: s,
+		Status: running(domain.Queued), ReadyAt: in.ReadyAt, WakeAt: in.WakeAt, Pool: in.Pool, Sharding: s,
 	}
 }
 
@@ -92,9 +100,10 @@ func partKey(worker string, shard int) string {
 	return fmt.Sprint(shard)
 }
 
-// kept are the shards that succeeded in the run before, by partKey, where that run ended
-// otherwise and was of the same version, params and number of shards: what has done its
-// work is not done again because another shard failed.
+// kept are the shards that did their work in earlier runs, by partKey, back to the last run
+// that succeeded or was of another version or other params: what has done its work is not
+// done again because another shard failed. A run that ended before it was split, or a
+// broadcast's in which the worker was away, takes nothing of it back.
 func (b *batch) kept(ctx context.Context, in domain.Instance, n int) (map[string]domain.Instance, error) {
 	if in.RunNo == 1 {
 		return nil, nil
@@ -103,18 +112,29 @@ func (b *batch) kept(ctx context.Context, in domain.Instance, n int) (map[string
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(runs, func(r domain.Run) bool { return r.No == in.RunNo-1 })
-	if at < 0 || runs[at].State == domain.Success || runs[at].Version != in.Version || !maps.Equal(runs[at].Params, in.Params) {
-		return nil, nil
-	}
-	shards, err := b.l.Store.ShardsOf(ctx, in.JobID, runs[at].ID)
 	out := map[string]domain.Instance{}
-	for _, s := range shards {
-		if s.State == domain.Success && (s.Worker != "" || s.Shards == n) {
-			out[partKey(s.Worker, s.Shard)] = s
+	for _, r := range slices.Backward(runs) {
+		if r.No >= in.RunNo { // the one in force
+			continue
+		}
+		if r.State == domain.Success || r.Version != in.Version || !maps.Equal(r.Params, in.Params) {
+			break
+		}
+		shards, err := b.l.Store.ShardsOf(ctx, in.JobID, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range shards {
+			key := partKey(s.Worker, s.Shard)
+			if _, later := out[key]; !later && s.State == domain.Success && (s.Worker != "" || s.Shards == n) {
+				out[key] = s
+			}
+		}
+		if len(shards) > 0 && shards[0].Worker == "" {
+			break // it had taken over what the runs before it did
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // keptFrom begins the message of a shard that did its work in an earlier run.
@@ -165,10 +185,11 @@ func (b *batch) follow(in domain.Instance, shards []domain.Instance) (domain.Ins
 		}
 		s = decideShards(in, shards)
 	}
-	if s.Move == "" && !due && in.StartedAt.Equal(s.Started) {
+	began := earlier(in.StartedAt, s.Started)
+	if s.Move == "" && !due && in.StartedAt.Equal(began) {
 		return in, nil
 	}
-	in.StartedAt, in.WakeAt = s.Started, b.now.Add(gatherEach)
+	in.StartedAt, in.WakeAt = began, b.now.Add(gatherEach)
 	if s.Move == "" {
 		b.keep(in)
 		return in, nil
@@ -183,6 +204,15 @@ func (b *batch) follow(in domain.Instance, shards []domain.Instance) (domain.Ins
 		}
 	}
 	return b.move(in, s.Move, s.To, s.Note)
+}
+
+// earlier is the earlier of two moments that have come; zero: none has. A shard that is tried
+// again forgets when it was started first, and its instance does not.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // first makes the start of the first shard that of the instance, once.
@@ -221,6 +251,9 @@ func (b *batch) killShards(ctx context.Context, in domain.Instance, reason strin
 	if err != nil {
 		return in, err
 	}
+	if err := b.readInForce(ctx, locked); err != nil {
+		return in, err
+	}
 	for i, s := range shards {
 		now, ok := locked[s.ID]
 		if !ok {
@@ -237,6 +270,18 @@ func (b *batch) killShards(ctx context.Context, in domain.Instance, reason strin
 		return in, err
 	}
 	return b.follow(in, shards)
+}
+
+// readInForce reads the attempts in force of locked instances at once.
+func (b *batch) readInForce(ctx context.Context, locked map[domain.ID]domain.Instance) error {
+	var ids []domain.ID
+	for _, in := range locked {
+		if in.AttemptID != 0 {
+			ids = append(ids, in.AttemptID)
+		}
+	}
+	_, err := b.read(ctx, ids)
+	return err
 }
 
 // stopOrder notes that the end of a split instance was asked for.
