@@ -312,6 +312,69 @@ func TestLogsReadPageAfterPage(t *testing.T) {
 	}
 }
 
+const partsJSON = `"shards":[{"id":"70","index":0,"state":"success","attempts":1},{"id":"71","index":1,"state":"%s","attempts":%d},{"id":"72","index":2,"state":"cancelled","attempts":0}]}`
+
+// Each line of an instance that was split says whose it is; one shard alone reads like an instance.
+func TestLogsOfShards(t *testing.T) {
+	a := newAPI(t)
+	a.on("GET /api/v1/instances/7", 200, `{"id":"7","state":"failed","attempts":[],`+fmt.Sprintf(partsJSON, "failed", 2))
+	a.on("GET /api/v1/instances/7/logs", 200, `{"attempt":"","lines":[],"last":0,"complete":true,"shards":3}`)
+	a.on("GET /api/v1/instances/70/logs", 200, `{"attempt":"701","lines":[{"n":1,"stream":"stdout","text":"from ","time":"2026-02-03T00:00:00Z"},{"n":2,"stream":"stdout","text":"none","cont":true,"time":"2026-02-03T00:00:00Z"}],"last":2,"complete":true}`)
+	a.on("GET /api/v1/instances/71/logs", 200, `{"attempt":"712","lines":[{"n":1,"stream":"stderr","text":"bad","time":"2026-02-03T00:00:01Z"}],"last":2,"complete":true}`,
+		`{"attempt":"712","lines":[{"n":2,"stream":"stderr","text":"worse","time":"2026-02-03T00:00:01Z"}],"last":2,"complete":true}`)
+	a.on("GET /api/v1/instances/72/logs", 200, `{"attempt":"","lines":[],"last":0,"complete":true}`)
+	const all = "[shard 0] from none\n[shard 1] bad\n[shard 1] worse\n"
+	if got := a.ax(t, "logs", "7"); got.code != 0 || got.out != all {
+		t.Error(got)
+	}
+	a.on("GET /api/v1/instances/71", 200, `{"id":"71","state":"failed","attempts":[{"id":"712","ordinal":2}]}`)
+	if got := a.ax(t, "logs", "7", "--shard", "0"); got.code != 0 || got.out != "from none\n" {
+		t.Error(got)
+	}
+	var doc output
+	got := a.ax(t, "logs", "7", "--json")
+	if err := json.Unmarshal([]byte(got.out), &doc); err != nil || len(doc.Lines) != 3 || *doc.Lines[0].Shard != 0 || *doc.Lines[2].Shard != 1 || !doc.Complete {
+		t.Errorf("%v %s", err, got)
+	}
+	for arg, want := range map[string]string{"3": "instance 7 has no shard 3: its shards are 0 to 2", "-2": "numbered from 0"} {
+		if got := a.ax(t, "logs", "7", "--shard", arg); got.code == 0 || !strings.Contains(got.err, want) {
+			t.Error(got)
+		}
+	}
+	a.on("GET /api/v1/instances/8", 200, `{"id":"8","state":"success","attempts":[{"id":"81"}]}`)
+	if got := a.ax(t, "logs", "8", "--shard", "0"); got.code == 0 || !strings.Contains(got.err, "instance 8 is not split into shards") {
+		t.Error(got)
+	}
+}
+
+// Followed, the lines of all shards come as they are put out, each shard from attempt to attempt, until the end of the whole.
+func TestLogsFollowShards(t *testing.T) {
+	a := newAPI(t)
+	running := `{"id":"7","state":"running","attempts":[],`
+	a.on("GET /api/v1/instances/7", 200, `{"id":"7","state":"running","attempts":[]}`, running+fmt.Sprintf(partsJSON, "running", 0), running+fmt.Sprintf(partsJSON, "running", 0),
+		running+fmt.Sprintf(partsJSON, "running", 1), running+fmt.Sprintf(partsJSON, "running", 1), `{"id":"7","state":"success","attempts":[],`+fmt.Sprintf(partsJSON, "success", 2))
+	a.on("GET /api/v1/instances/70", 200, `{"id":"70","state":"success","attempts":[{"id":"701","ordinal":1}]}`)
+	a.on("GET /api/v1/instances/71", 200, `{"id":"71","state":"running","attempts":[{"id":"711","ordinal":1}]}`, `{"id":"71","state":"success","attempts":[{"id":"711","ordinal":1},{"id":"712","ordinal":2,"target":"w2"}]}`)
+	a.special["GET /api/v1/instances/70/logs"] = func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"attempt":"701","lines":[{"n":1,"stream":"stdout","text":"zero"}],"last":1,"complete":true}`)
+	}
+	looks := 0
+	a.special["GET /api/v1/instances/71/logs"] = func(w http.ResponseWriter, r *http.Request) {
+		looks++
+		text := map[string]string{
+			"711 after 0": `{"attempt":"711","lines":[{"n":1,"stream":"stdout","text":"one"}],"last":1}`,
+			"711 after 1": `{"attempt":"711","lines":[{"n":2,"stream":"stdout","text":"two"}],"last":2,"complete":true}`,
+			"711 after 2": `{"attempt":"711","lines":[],"last":2,"complete":true}`,
+			"712 after 0": `{"attempt":"712","lines":[{"n":1,"stream":"stdout","text":"again"}],"last":1,"complete":true}`,
+		}[r.URL.Query().Get("attempt")+" after "+r.URL.Query().Get("after")]
+		_, _ = io.WriteString(w, text)
+	}
+	got := a.ax(t, "logs", "7", "-f")
+	if got.code != 0 || got.out != "[shard 0] zero\n[shard 1] one\n[shard 1] two\n[shard 1] again\n" || !strings.Contains(got.err, "shard 1: attempt 2 on w2") || looks != 3 {
+		t.Errorf("after %d looks %s", looks, got)
+	}
+}
+
 func TestApplySendsEveryFileOfAFolder(t *testing.T) {
 	a := newAPI(t)
 	a.on("POST /api/v1/apply", 200, `{"results":[],"dryRun":true}`)

@@ -21,6 +21,7 @@ type line struct {
 	Stream string    `json:"stream"`
 	Text   string    `json:"text"`
 	Cont   bool      `json:"cont,omitempty"`
+	Shard  *int      `json:"shard,omitempty"` // whose it is, where the output of all shards is read
 }
 
 // output is what is known of an attempt's output.
@@ -29,6 +30,7 @@ type output struct {
 	Lines    []line `json:"lines"`
 	Last     int64  `json:"last"`
 	Complete bool   `json:"complete"`
+	Shards   int    `json:"shards,omitempty"` // it was split into so many, and has no output of its own
 }
 
 // reading is the flags of logs and how far it has come.
@@ -39,14 +41,20 @@ type reading struct {
 	attempt string
 	follow  bool
 	times   bool
+	shard   int // the one asked for, or read; less than 0: all, if there are any
+	// labelled: each line says of which shard it is
+	labelled bool
 
 	kept   output // with --json
 	before *line  // printed last, its line not yet ended
 }
 
+// allShards is no shard's number.
+const allShards = -1
+
 func (p *process) logs() *cobra.Command {
 	var r reading
-	cmd := p.one("logs", "print what an instance's newest attempt has put out", func(ctx context.Context, c *client.Client, id string) error {
+	cmd := p.one("logs", "print what an instance's newest attempt has put out, or each of its shards", func(ctx context.Context, c *client.Client, id string) error {
 		r.p, r.c, r.id = p, c, id
 		r.kept.Lines = []line{}
 		err := r.run(ctx)
@@ -61,11 +69,20 @@ func (p *process) logs() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVarP(&r.follow, "follow", "f", false, "go on until the instance has ended, from attempt to attempt")
 	f.StringVar(&r.attempt, "attempt", "", "the `id` of another attempt than the newest")
+	f.IntVar(&r.shard, "shard", allShards, "only this `shard`, by its number from 0; else all, and each line begins with its shard's")
 	f.BoolVar(&r.times, "timestamps", false, "begin each line with its time and stream")
 	return cmd
 }
 
 func (r *reading) run(ctx context.Context) error {
+	if r.shard < allShards {
+		return usage("--shard %d: shards are numbered from 0", r.shard)
+	}
+	if r.shard != allShards {
+		if err := r.shardOf(ctx); err != nil {
+			return err
+		}
+	}
 	if !r.follow {
 		return r.stored(ctx)
 	}
@@ -76,13 +93,12 @@ func (r *reading) run(ctx context.Context) error {
 func (r *reading) stored(ctx context.Context) error {
 	after := int64(0)
 	for {
-		doc, err := r.c.Get(ctx, client.Instance(r.id)+"/logs", url.Values{"attempt": {r.attempt}, "after": {strconv.FormatInt(after, 10)}})
+		o, err := r.page(ctx, r.attempt, after)
 		if err != nil {
 			return err
 		}
-		var o output
-		if err := json.Unmarshal(doc, &o); err != nil {
-			return fmt.Errorf("the server's lines can't be read: %w", err)
+		if o.Shards > 0 {
+			return r.storedShards(ctx)
 		}
 		r.kept.Attempt, r.kept.Last, r.kept.Complete = o.Attempt, o.Last, o.Complete
 		r.attempt = o.Attempt // a newer one must not take over between two pages
@@ -104,13 +120,12 @@ func (r *reading) followAll(ctx context.Context) error {
 	}
 	look := firstLook
 	for followed := ""; ; {
-		doc, err := r.c.Get(ctx, client.Instance(r.id), nil)
+		in, err := r.look(ctx, r.id)
 		if err != nil {
 			return err
 		}
-		in, err := decode(doc)
-		if err != nil {
-			return err
+		if len(in.rows("shards")) > 0 {
+			return r.followShards(ctx)
 		}
 		attempts := in.rows("attempts")
 		next := successor(attempts, followed)
@@ -218,6 +233,11 @@ func (r *reading) event(data string) error {
 // print puts lines out, or keeps them for the one document.
 func (r *reading) print(lines []line) error {
 	if r.p.json {
+		for i := range lines {
+			if r.labelled {
+				lines[i].Shard = &r.shard
+			}
+		}
 		r.kept.Lines = append(r.kept.Lines, lines...)
 		return nil
 	}
@@ -226,6 +246,11 @@ func (r *reading) print(lines []line) error {
 		if r.before == nil || !l.Cont || l.Stream != r.before.Stream {
 			if err := r.end(); err != nil {
 				return err
+			}
+			if r.labelled {
+				if err := r.p.printf("[shard %d] ", r.shard); err != nil {
+					return err
+				}
 			}
 			if r.times {
 				if err := r.p.printf("%s %-6s ", l.Time.In(r.p.zone).Format("2006-01-02T15:04:05.000Z07:00"), l.Stream); err != nil {

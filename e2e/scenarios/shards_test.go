@@ -118,13 +118,24 @@ func TestAFailedShardRunsAgainAloneAndAKillEndsAll(t *testing.T) {
 		c, d := s.Up(t, setup.Opts{}), s.Diary(t)
 		mended, gate := c.Path("mended"), c.Path("go")
 		c.Apply(files(
-			shellJob("sum", d.Command("part-{{shard.index}}", `test "$AX_SHARD_INDEX/$AX_SHARD_TOTAL" != 1/3 || test -e `+mended), "shards: 3"),
+			shellJob("sum", d.Command("part-{{shard.index}}", `echo "says $AX_SHARD_INDEX"; test "$AX_SHARD_INDEX/$AX_SHARD_TOTAL" != 1/3 || test -e `+mended), "shards: 3"),
 			noopJob("child", "trigger: upstream\ndeps:\n  - name: sum"),
 			parted(d, "long", gate, "shards: 3")))
 		in := c.Trigger("sum")
 		failed := c.Await(in.ID, "failed/error")
 		if !strings.Contains(failed.Why, "1 of 3 shards failed; shard 1") {
 			t.Errorf("why: %s", failed.Why)
+		}
+		const each = "[shard 0] says 0\n[shard 1] says 1\n[shard 2] says 2\n"
+		followed := strings.Split(strings.TrimSpace(c.Must("logs", in.ID, "-f")), "\n") // to the end of what is on its way
+		if slices.Sort(followed); strings.Join(followed, "\n")+"\n" != each {
+			t.Errorf("followed: %q", followed)
+		}
+		if got := c.Must("logs", in.ID); got != each {
+			t.Errorf("the output of all: %q", got)
+		}
+		if got := c.Must("logs", in.ID, "--shard", "2", "-f"); got != "says 2\n" {
+			t.Errorf("of one: %q", got)
 		}
 		if err := touch(mended); err != nil {
 			t.Fatal(err)

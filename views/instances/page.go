@@ -110,11 +110,14 @@ type ShowPage struct {
 	TabURLs map[string]string
 	Runs    []Run // oldest first; the attempts are tabs inside
 	Log     Log
-	Params  []Param
-	Command string // what was sent, secrets as stars
-	Up      []Dep
-	Down    []Dep
-	History []Event
+	// LogShards offer the output of each shard of a run that was split; LogShard is the number of the one shown.
+	LogShards []ShardTab
+	LogShard  int
+	Params    []Param
+	Command   string // what was sent, secrets as stars
+	Up        []Dep
+	Down      []Dep
+	History   []Event
 
 	GraphURL string
 	Kill     ui.Action // posts: reason
@@ -159,6 +162,14 @@ type Shard struct {
 	Started  time.Time
 	Elapsed  time.Duration
 	Message  string
+}
+
+// ShardTab leads to the output of a shard.
+type ShardTab struct {
+	No       int
+	URL      string
+	Status   ui.Status
+	Selected bool
 }
 
 // Attempt is one sending to one target. Zero times did not happen. Outcome is

@@ -220,13 +220,14 @@ func splitInstance(s layout.Shell) instances.ShowPage {
 	p.Why = word(s.Lang, "Its run is split into 8 shards: 2 × running, executing; 5 × succeeded.", "本轮拆成 8 个分片：2 × 运行中，执行中；5 × 成功。")
 	p.Started = p.Expected.Add(386 * time.Millisecond)
 	p.Runs = []instances.Run{{No: 1, Reason: word(s.Lang, "first", "首次"), Status: p.Status, Trace: sampleTrace}}
-	p.Log.Reason = word(s.Lang, "Each shard has its own output: it is on the page of the shard.", "各分片有自己的输出：见分片自己的页面。")
+	p.Log = instances.Log{RawURL: "/log.txt", Lines: sampleLines(p.Started, 61)}
 	for i, status := range []ui.Status{{State: "failed", Label: "timeout"}, {State: "running", Label: "executing"}, {State: "retrying", Label: "backoff"}, {State: "success"}, {State: "success"}} {
 		shard := instances.Shard{No: i, URL: "/instances/1", Status: status, Target: ui.Ref{ID: fmt.Sprintf("worker-0%d", i), URL: "/workers"}, Attempts: 1, Started: p.Started, Elapsed: time.Duration(i+1) * time.Minute}
 		if i == 0 {
 			shard.Message = word(s.Lang, "timed out after 20 min", "超过 20 分后被终止")
 		}
 		p.Shards = append(p.Shards, shard)
+		p.LogShards = append(p.LogShards, instances.ShardTab{No: i, URL: "/instances/1", Status: status, Selected: i == 0})
 	}
 	p.MoreShards = 3
 	return p

@@ -58,14 +58,14 @@ func rows(ctx context.Context, lines []instance.LogLine) [][4]any {
 }
 
 // logOf is the attempt that the request asks for, or the newest of the instance;
-// ok is false when there is none yet.
+// ok is false when there is none yet, and of what was split: its shards have them.
 func (h *Handlers) logOf(ctx context.Context, in domain.Instance, asked string) (a domain.Attempt, ok bool, err error) {
 	all, err := h.Records.Store.AttemptsOf(ctx, in.ID)
 	if err != nil {
 		return a, false, err
 	}
 	if asked == "" {
-		if len(all) == 0 {
+		if len(all) == 0 || in.IsSplit() {
 			return a, false, nil
 		}
 		return all[len(all)-1], true, nil
@@ -105,6 +105,8 @@ type logLines struct {
 	Lines    []logLine `json:"lines"`
 	Last     int64     `json:"last"`     // the number of its last line
 	Complete bool      `json:"complete"` // no more will come
+	// Shards: it was split into so many, and each has its output under its own id.
+	Shards int `json:"shards,omitempty"`
 }
 
 func (h *Handlers) apiLogs(c echo.Context) error {
@@ -135,7 +137,11 @@ func (h *Handlers) apiLogs(c echo.Context) error {
 	for i, l := range p.Lines {
 		lines[i] = logLine{N: l.No, Time: stamp(l.At), Stream: streamOf(l), Text: textOf(ctx, l), Cont: l.Cont}
 	}
-	return c.JSON(http.StatusOK, logLines{a.ID, lines, p.Last, p.Complete})
+	answer := logLines{Attempt: a.ID, Lines: lines, Last: p.Last, Complete: p.Complete}
+	if !ok {
+		answer.Shards = in.Shards
+	}
+	return c.JSON(http.StatusOK, answer)
 }
 
 // olderLines answers the lines before one, for the page.

@@ -175,12 +175,26 @@ func TestPagesOfShards(t *testing.T) {
 		w.ok(w.life.Split(t.Context(), []domain.Split{{Instance: in, Shards: 3}}))
 		shards, err := w.life.Store.ShardsOf(t.Context(), in.JobID, in.RunID)
 		w.ok(err)
-		w.run(shards[1])
+		w.ship(w.run(shards[1]), 1, 3)
 		w.ok(w.life.Gather(t.Context(), []domain.ID{in.ID}))
 		b, page := w.browser("2"), "/instances/"+in.ID.String()
-		has(t, "the whole", b.get(page), "split into 3 shards", "shard 2", "/instances/"+shards[2].ID.String(), "w1", page+"/kill", "Each shard has its own output")
+		has(t, "the whole", b.get(page), "split into 3 shards", "shard 2", "/instances/"+shards[2].ID.String(), "w1", page+"/kill")
 		has(t, "in Chinese", b.get(page, "Accept-Language", "zh-CN"), "本轮拆成 3 个分片")
 		part := "/instances/" + shards[1].ID.String()
+		whole := b.get(page) // the one that was sent
+		has(t, "the log of the whole", whole, "Output of shard 1:", "3 日终", `data-src="/api/v1`+part+"/logs/stream", page+"?shard=0&amp;tab=log", page+"?shard=2&amp;tab=log")
+		has(t, "the log of another", b.get(page+"?tab=log&shard=2"), "Output of shard 2:", "Not sent to a worker yet")
+		if got := b.get(page + "?shard=3"); got.status != http.StatusNotFound {
+			t.Errorf("the log of a shard that is not: %d", got.status)
+		}
+		var lines struct {
+			Shards int
+			Lines  []any
+		}
+		w.api(viewer, "GET", "/api/v1"+page+"/logs", "").into(t, &lines)
+		if lines.Shards != 3 || len(lines.Lines) != 0 {
+			t.Errorf("of the whole the API says %+v", lines)
+		}
 		got := b.get(part)
 		has(t, "a shard", got, "runs on w1", "shard 1/3 of instance", page, "one shard")
 		lacks(t, "a shard", got, `action="`+part+"/kill", `action="`+part+"/rerun")

@@ -3,7 +3,9 @@ package web
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/instance"
@@ -17,8 +19,7 @@ const shownShards = 100
 // shardsOf are the shards of the run in force, those that have not succeeded first, and how
 // many more there are.
 func (h *Handlers) shardsOf(ctx context.Context, w whole) ([]instances.Shard, int, error) {
-	all := slices.Clone(w.facts.Shards)
-	slices.SortStableFunc(all, func(a, b domain.Instance) int { return cmp.Compare(weight(a), weight(b)) })
+	all := w.shards()
 	shown := all[:min(len(all), shownShards)]
 	lost, err := h.targets(ctx, shown)
 	if err != nil {
@@ -34,6 +35,48 @@ func (h *Handlers) shardsOf(ctx context.Context, w whole) ([]instances.Shard, in
 		out[i] = v
 	}
 	return out, len(all) - len(shown), nil
+}
+
+// shards are those of the run in force, those that have not succeeded first.
+func (w whole) shards() []domain.Instance {
+	all := slices.Clone(w.facts.Shards)
+	slices.SortStableFunc(all, func(a, b domain.Instance) int { return cmp.Compare(weight(a), weight(b)) })
+	return all
+}
+
+// logShard is the shard whose output is shown: the one asked for by its number, else the first that was sent.
+func logShard(w whole, asked string) (domain.Instance, error) {
+	all := w.shards()
+	if asked != "" {
+		for _, s := range all {
+			if strconv.Itoa(s.Shard) == asked {
+				return s, nil
+			}
+		}
+		return domain.Instance{}, domain.Fail(domain.NotFound, "instance %s has no shard %q", w.facts.Instance.ID, asked).At("shard").Coded("http.not_found")
+	}
+	for _, s := range all {
+		if s.Attempts > 0 {
+			return s, nil
+		}
+	}
+	if len(all) == 0 { // retention took them
+		return w.facts.Instance, nil
+	}
+	return all[0], nil
+}
+
+// shardTabs offers the output of each shard that the page names, and of the one shown.
+func shardTabs(w whole, of domain.Instance) []instances.ShardTab {
+	all := w.shards()
+	var out []instances.ShardTab
+	for i, s := range all {
+		if i < shownShards || s.ID == of.ID {
+			q := url.Values{"tab": {"log"}, "shard": {strconv.Itoa(s.Shard)}}
+			out = append(out, instances.ShardTab{No: s.Shard, URL: instanceURL(w.facts.Instance.ID) + "?" + q.Encode(), Status: status(s.Status), Selected: s.ID == of.ID})
+		}
+	}
+	return out
 }
 
 // weight orders failed shards before open ones, and these before successes.

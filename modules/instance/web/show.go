@@ -60,6 +60,13 @@ func (h *Handlers) showPage(c echo.Context) error {
 	p.LostAttempt = in.AttemptID.String()
 	asked := c.QueryParam("attempt")
 	p.Runs = runsOf(ctx, w, asked)
+	of := in // whose output is shown
+	if in.IsSplit() && asked == "" {
+		if of, err = logShard(w, c.QueryParam("shard")); err != nil {
+			return err
+		}
+		p.LogShards, p.LogShard = shardTabs(w, of), of.Shard
+	}
 	p.TabURLs = map[string]string{}
 	for _, t := range tabs {
 		p.TabURLs[t] = tabURL(in.ID, t, asked)
@@ -69,7 +76,7 @@ func (h *Handlers) showPage(c echo.Context) error {
 	}
 	p.History = historyOf(ctx, w)
 	if p.Tab == "log" {
-		if p.Log, err = h.logView(ctx, w, asked); err != nil {
+		if p.Log, err = h.logView(ctx, of, asked); err != nil {
 			return err
 		}
 	}
@@ -160,7 +167,7 @@ func offered(ctx context.Context, in domain.Instance, action domain.Action, verb
 // runsOf are the rounds with their attempts; the one asked for, or the newest, is
 // selected.
 func runsOf(ctx context.Context, w whole, asked string) []instances.Run {
-	if asked == "" && len(w.attempts) > 0 {
+	if asked == "" && len(w.attempts) > 0 && !w.facts.Instance.IsSplit() {
 		asked = w.attempts[len(w.attempts)-1].ID.String()
 	}
 	var out []instances.Run
@@ -258,8 +265,7 @@ func moveKey(e domain.Event) string {
 }
 
 // logView is the log of the attempt asked for, or of the newest.
-func (h *Handlers) logView(ctx context.Context, w whole, asked string) (instances.Log, error) {
-	in := w.facts.Instance
+func (h *Handlers) logView(ctx context.Context, in domain.Instance, asked string) (instances.Log, error) {
 	if !httpx.Can(ctx, in.ProjectID, domain.ActLogRead) {
 		return instances.Log{Reason: i18n.T(ctx, "http.denied", "action", string(domain.ActLogRead))}, nil
 	}
@@ -269,9 +275,6 @@ func (h *Handlers) logView(ctx context.Context, w whole, asked string) (instance
 	}
 	api := "/api/v1/instances/" + in.ID.String() + "/logs/"
 	if !ok {
-		if in.IsSplit() {
-			return instances.Log{Reason: i18n.T(ctx, "log.of_shards")}, nil
-		}
 		if in.State.Terminal() {
 			return instances.Log{Reason: i18n.T(ctx, "log.never_sent")}, nil
 		}
