@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -49,29 +51,81 @@ func (n *Node) Status() Status {
 
 // unready says why the worker takes no work now, or nothing.
 func (n *Node) unready(s Status, skew time.Duration) string {
-	switch err := n.wal.Err(); {
-	case err != nil:
+	if err := n.wal.Err(); err != nil {
 		return err.Error()
+	}
+	return cmp.Or(n.unheard(s), unfit(skew, s.Draining))
+}
+
+// unheard says why the center does not know of the worker, or nothing.
+func (n *Node) unheard(s Status) string {
+	switch {
 	case s.BeatAge < 0:
 		return "no heartbeat was answered yet"
 	case s.BeatAge > n.cfg.LostAfter.Milliseconds():
 		return fmt.Sprintf("no heartbeat was answered for %.0f s: Redis is out of reach", float64(s.BeatAge)/1000)
-	default:
-		return unfit(skew, s.Draining)
 	}
+	return ""
 }
 
-// Handler serves /healthz (200 while the process can answer), /readyz (200 when it takes work, else 503) and /metrics.
+// Part is how one thing stands that a worker cannot do without.
+type Part struct {
+	OK   bool   `json:"ok"`
+	Note string `json:"note,omitempty"`
+}
+
+// Readiness is what /readyz answers. A worker needs Redis, for its work and to be known, and its journal; no database.
+type Readiness struct {
+	Status
+	Ready bool            `json:"ready"` // every part is well
+	Parts map[string]Part `json:"parts"` // redis, registry, journal, clock, worker
+}
+
+// askLimit is how long readiness waits for Redis.
+const askLimit = 2 * time.Second
+
+func (n *Node) readiness(ctx context.Context) Readiness {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	s := n.Status()
+	drains := ""
+	if s.Draining {
+		drains = unfit(0, true)
+	}
+	r := Readiness{Status: s, Ready: true, Parts: map[string]Part{
+		"redis": partOf(said(n.link.Transport.Ping(ctx).Err())), "registry": partOf(n.unheard(s)), "journal": partOf(said(n.wal.Err())),
+		"clock": partOf(unfit(time.Duration(s.SkewMs)*time.Millisecond, false)), "worker": partOf(drains),
+	}}
+	for name, p := range r.Parts {
+		r.Ready = r.Ready && p.OK
+		if !p.OK && r.Error == "" {
+			r.Error = name + ": " + p.Note
+		}
+	}
+	return r
+}
+
+func partOf(fault string) Part { return Part{OK: fault == "", Note: fault} }
+
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Handler serves /healthz (200 while the process can answer), /readyz (200 when it takes work, else 503, with the state of
+// each thing that it needs) and /metrics.
 func (n *Node) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, n.Status()) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		s := n.Status()
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
+		r := n.readiness(req.Context())
 		code := http.StatusOK
-		if s.Error != "" {
+		if !r.Ready {
 			code = http.StatusServiceUnavailable
 		}
-		answer(w, code, s)
+		answer(w, code, r)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(n.meter.registry, promhttp.HandlerOpts{}))
 	return mux

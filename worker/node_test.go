@@ -367,7 +367,7 @@ func TestHealthPages(t *testing.T) {
 		if err := n.end(t); err != nil {
 			t.Fatal(err)
 		}
-		if code, body := get("/readyz"); code != 503 || !strings.Contains(body, "draining") {
+		if code, body := get("/readyz"); code != 503 || !strings.Contains(body, `"worker":{"ok":false,"note":"the worker is draining"}`) || !strings.Contains(body, `"redis":{"ok":true}`) {
 			t.Errorf("after the stop /readyz says %d %s", code, body)
 		}
 	})

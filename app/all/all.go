@@ -64,7 +64,8 @@ func Run(ctx context.Context, o Options) error {
 	worked, served := make(chan error, 1), make(chan error, 1)
 	go func() {
 		served <- center.Run(centerCtx, center.Options{Config: c, Version: o.Version, Transport: link.Transport, Registry: link.Registry, Listener: ln, Now: o.Now,
-			Ready: func(_ context.Context, w center.Welcome) { greet(ctx, c, ln, w, o.Demo) }})
+			Worker: func() string { return worker.Status().Error },
+			Ready:  func(_ context.Context, w center.Welcome) { greet(ctx, c, ln, w, o.Demo) }})
 		stopWorker()
 	}()
 	go func() { worked <- worker.Run(workerCtx) }()

@@ -42,8 +42,8 @@ type Options struct {
 	Ready func(ctx context.Context, w Welcome)
 	// Listener serves pages; Run closes it.
 	Listener net.Listener
-	// Worker is the status of a worker in the same process; nil = none.
-	Worker func() any
+	// Worker says why a worker in the same process takes no work, "" = it does; nil = there is none.
+	Worker func() string
 	// Now is this machine's wall clock; nil = time.Now.
 	Now func() time.Time
 }

@@ -73,14 +73,9 @@ func (f *fit) verdict(name string) verdict {
 	return f.of[name]
 }
 
-// answers is how a Redis stands.
-func (s *site) answers(ctx context.Context, name string, c redis.UniversalClient) Part {
-	return part(errors.Join(c.Ping(ctx).Err(), s.fit.verdict(name).err))
-}
-
 // watchRedis watches both, where they are servers of their own.
 func (s *site) watchRedis(ctx context.Context) {
 	if s.o.Config.RedisURL != "" {
-		s.fit.watch(ctx, map[string]redis.UniversalClient{"redis": s.o.Transport, "registry": s.o.Registry})
+		s.fit.watch(ctx, map[string]redis.UniversalClient{storeRedis: s.o.Transport, storeRegistry: s.o.Registry})
 	}
 }

@@ -17,9 +17,7 @@ import (
 	"github.com/axsched/ax/app/profile"
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/modules/access"
-	"github.com/axsched/ax/modules/broker"
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/kit/httpx"
 	"github.com/axsched/ax/modules/kit/zone"
 )
@@ -140,114 +138,6 @@ func (s *site) serve(ctx context.Context, ln net.Listener) error {
 	}
 	<-failed
 	return nil
-}
-
-// Part is how one role or store stands.
-type Part struct {
-	OK   bool   `json:"ok"`
-	Note string `json:"note,omitempty"`
-}
-
-// readyz answers 200 when every role and store of this process is well, else 503.
-func (s *site) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-	defer cancel()
-	parts := s.parts(ctx)
-	status := http.StatusOK
-	for _, p := range parts {
-		if !p.OK {
-			status = http.StatusServiceUnavailable
-		}
-	}
-	answer(w, status, map[string]any{"ready": status == http.StatusOK, "mode": s.o.Config.Mode, "version": s.o.Version, "parts": parts})
-}
-
-func (s *site) parts(ctx context.Context) map[string]Part {
-	s.mu.RLock()
-	l, pages, away := s.life, s.pages, s.away
-	s.mu.RUnlock()
-	parts := map[string]Part{"redis": s.answers(ctx, "redis", s.o.Transport), "registry": s.answers(ctx, "registry", s.o.Registry)}
-	if l == nil || len(l.pools) == 0 {
-		parts["database"] = Part{Note: "not open yet"}
-		if away != nil {
-			parts["database"] = part(away)
-		}
-		return parts
-	}
-	database := l.database(ctx)
-	parts["database"] = part(database)
-	mode := s.o.Config.Mode
-	if mode.Carries(config.ModeWeb) {
-		parts["web"] = Part{OK: pages != nil}
-	}
-	if mode.Carries(config.ModeScheduler) {
-		parts["scheduler"] = schedulerPart(l.sched.Status().Fault, database)
-	}
-	if mode.Carries(config.ModeBroker) {
-		parts["broker"] = brokerPart(l.broker.Stats(), database)
-	}
-	return parts
-}
-
-// database is how the database stands: whether it answers, and whether it takes what
-// the roles write and the write by which this process says each half second that it lives.
-func (l *life) database(ctx context.Context) error {
-	for _, p := range l.pools {
-		if err := p.Ping(ctx); err != nil {
-			return fmt.Errorf("over the connections of role %s: %w", p.role, err)
-		}
-	}
-	if said := l.noWrites(); said != "" {
-		return fmt.Errorf("it answers and takes no writes: %s", said)
-	}
-	if err := l.lease.Fault(); err != nil {
-		return fmt.Errorf("it answers and takes no writes: %w", err)
-	}
-	return nil
-}
-
-// noWrites is in the database's words why it takes no writes; "" = it takes them, as far as
-// this process has written.
-func (l *life) noWrites() string {
-	for _, p := range l.pools {
-		if said := dbx.Reason(p.Refused()); said != "" {
-			return said
-		}
-	}
-	return dbx.Reason(l.lease.Fault())
-}
-
-// schedulerPart says whether fires are taken.
-func schedulerPart(fault string, database error) Part {
-	if fault == "" && database != nil {
-		fault = "no fires are taken: the database: " + database.Error()
-	}
-	return Part{OK: fault == "", Note: fault}
-}
-
-// lagLimit is how old what workers said may be before the broker counts as stuck.
-const lagLimit = 15 * time.Second
-
-// brokerPart says whether the broker can assign and keeps up with what workers say.
-func brokerPart(s broker.Stats, database error) Part {
-	switch {
-	case database != nil:
-		return Part{Note: "nothing is assigned and nothing that workers say is recorded: the database: " + database.Error()}
-	case !s.Active:
-		return Part{OK: true, Note: "standing by"}
-	case s.Deaf != "":
-		return Part{Note: "active, but nothing is assigned and nobody counts as lost: the registry cannot be relied on: " + s.Deaf}
-	case s.UplinkLag > lagLimit:
-		return Part{Note: fmt.Sprintf("active, but behind: what workers said %s ago was applied last", s.UplinkLag.Round(time.Second))}
-	}
-	return Part{OK: true, Note: "active"}
-}
-
-func part(err error) Part {
-	if err != nil {
-		return Part{Note: err.Error()}
-	}
-	return Part{OK: true}
 }
 
 // Welcome is what the first life tells a person.

@@ -73,9 +73,9 @@ type redisWatch struct {
 }
 
 func newRedisWatch(c config.Config, standings *standings, fit *fit, clock *clock) *redisWatch {
-	names := map[string]string{redisTransport: "redis", redisRegistry: "registry"}
+	names := map[string]string{redisTransport: storeRedis, redisRegistry: storeRegistry}
 	if c.RegistryRedisURL == c.RedisURL {
-		names = map[string]string{redisBoth: "redis"}
+		names = map[string]string{redisBoth: storeRedis}
 	}
 	return &redisWatch{standings, fit, clock, names}
 }

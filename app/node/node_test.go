@@ -137,7 +137,7 @@ func TestARedisThatIsAwayIsWaitedForAndAnUnfitOneRefused(t *testing.T) {
 		defer stop()
 		ended := make(chan error, 1)
 		go func() { ended <- Main(ctx, away, "v", nil) }()
-		var status worker.Status
+		var status worker.Readiness
 		for code := 0; code != http.StatusServiceUnavailable; code = get(t, "http://"+away.Listen+"/readyz", &status) {
 			if ctx.Err() != nil {
 				t.Fatal("it does not say that it is not ready")
@@ -149,6 +149,11 @@ func TestARedisThatIsAwayIsWaitedForAndAnUnfitOneRefused(t *testing.T) {
 		}
 		if !strings.Contains(status.Error, "heartbeat") {
 			t.Errorf("status %+v", status)
+		}
+		for name, ok := range map[string]bool{"redis": false, "registry": false, "journal": true, "clock": true, "worker": true} {
+			if p, there := status.Parts[name]; !there || p.OK != ok || ok != (p.Note == "") {
+				t.Errorf("of a worker whose Redis is away, %s: %+v", name, p)
+			}
 		}
 		if err := <-ended; err != nil {
 			t.Errorf("ended with %v", err)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -47,6 +48,11 @@ func goOnWithout(t *testing.T, cut func(w *wire.Wire)) {
 
 	cut(webWire)
 	cut(schedulerWire)
+	for _, p := range []*setup.Process{web, scheduler} {
+		if status, r := ready(t, p); status != http.StatusOK || r.Parts["redis"].OK || !r.Parts["database"].OK {
+			t.Errorf("%s without the Redis that it can do without: %d %+v", p.Name, status, r)
+		}
+	}
 	from := time.Now().Add(time.Second)
 	done := c.Await(c.Trigger("hand").ID, "success")
 	if len(done.Attempts) != 1 {
@@ -67,6 +73,9 @@ func goOnWithout(t *testing.T, cut func(w *wire.Wire)) {
 	long := c.Trigger("long")
 	c.Await(long.ID, "running/executing")
 	cut(registryWire)
+	if status, r := ready(t, broker); status != http.StatusServiceUnavailable || r.Parts["registry"].OK || !r.Parts["redis"].OK || !r.Parts["database"].OK {
+		t.Errorf("the broker without its registry: %d %+v", status, r)
+	}
 	began := time.Now()
 	must(t, touch(open))
 	if done := c.AwaitWithin(10*time.Second, long.ID, "success"); len(done.Attempts) != 1 {
@@ -83,6 +92,25 @@ func goOnWithout(t *testing.T, cut func(w *wire.Wire)) {
 			t.Errorf("%s ended", p.Name)
 		}
 	}
+}
+
+// readyParts is what /readyz says of each part.
+type readyParts struct {
+	Parts map[string]struct {
+		OK   bool
+		Note string
+	}
+}
+
+func ready(t *testing.T, p *setup.Process) (status int, r readyParts) {
+	t.Helper()
+	resp, err := http.Get(p.URL + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	must(t, json.NewDecoder(resp.Body).Decode(&r))
+	return resp.StatusCode, r
 }
 
 // onTime expects a fire for each second of [from, to), soon after its time.
