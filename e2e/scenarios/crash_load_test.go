@@ -10,8 +10,8 @@ import (
 	"github.com/axsched/ax/e2e/setup"
 )
 
-// crashLoad is what AX carries while one of its processes dies: schedules each second and two, retries, and each
-// second, by hand through the API, a pair that follows and a chain that is cancelled.
+// crashLoad is what AX carries while one of its processes dies: schedules each second and two, retries, shards that
+// share a small pool with others, and each second, by hand through the API, a pair that follows and a chain that is cancelled.
 type crashLoad struct {
 	d       *drill
 	clients []*setup.Client
@@ -32,6 +32,7 @@ func beginLoad(d *drill) *crashLoad {
 			l.clients = append(l.clients, d.s.Client(d.t, p))
 		}
 	}
+	l.clients[0].Must("pools", "set", sharedPool, fmt.Sprint(sharedPlaces))
 	l.apply(true)
 	l.from = time.Now().Add(time.Second).Truncate(time.Second)
 	l.driven.Go(l.drive)
@@ -53,6 +54,8 @@ func (l *crashLoad) apply(enabled bool) {
 		shellJob("solo", d.Beating("solo", 6), each(1), "on_worker_lost: wait"),
 		shellJob("flaky", d.Command("flaky", "echo tries && { test -e "+tried+"-{{trace_id}} || { touch "+tried+"-{{trace_id}}; false; }; }"),
 			each(2), "overlap: allow", "retry:\n  times: 1\n  interval: 1"),
+		shellJob("pooled", d.Beating("pooled", 3), each(2), "overlap: allow", "on_worker_lost: wait", "pool: "+sharedPool),
+		shellJob("parts", d.Beating("part-{{shard.index}}", 3), each(3), "overlap: allow", "on_worker_lost: wait", "pool: "+sharedPool, fmt.Sprint("shards: ", loadShards)),
 		shellJob("slow", "sleep 8", "tags: [worker-a]", "timeout: 60"),
 		noopJob("up"), shellJob("down", d.Command("down", ""), "overlap: allow", after("up")),
 		shellJob("bad", "exit 1", "overlap: allow"), noopJob("mid", after("bad")), noopJob("leaf", after("mid")),
@@ -145,6 +148,8 @@ func (l *crashLoad) balance(again bool) {
 	l.rows()
 	l.diary(again)
 	l.output()
+	l.shards()
+	l.places()
 }
 
 // outputLimit is how long after its task's end the last line may come: what a sink that died had read is shipped again.
@@ -170,7 +175,7 @@ func (l *crashLoad) rows() {
 		"two grants in force at once": "SELECT COUNT(*) FROM attempt a JOIN attempt b ON b.run_id = a.run_id AND b.shard = a.shard AND b.id > a.id " +
 			"WHERE a.granted_at > 0 AND b.granted_at > 0 AND (a.finished_at = 0 OR b.granted_at < a.finished_at)",
 		"a successful run was dispatched again": "SELECT COUNT(*) FROM attempt a JOIN instance i ON i.id = a.instance_id WHERE i.state = 'success' AND a.dispatched_at > i.finished_at",
-		"a run succeeded twice":                 "SELECT COUNT(*) FROM attempt a JOIN attempt b ON b.run_id = a.run_id AND b.id > a.id WHERE a.outcome = 'success' AND b.outcome = 'success'",
+		"a run succeeded twice":                 "SELECT COUNT(*) FROM attempt a JOIN attempt b ON b.run_id = a.run_id AND b.shard = a.shard AND b.id > a.id WHERE a.outcome = 'success' AND b.outcome = 'success'",
 		"an attempt is left open":               "SELECT COUNT(*) FROM attempt WHERE state IN ('sent', 'granted')",
 		"a dependency is left waiting":          "SELECT COUNT(*) FROM dep d JOIN instance i ON i.id = d.instance_id WHERE d.state = 'waiting' AND i.state = 'success'",
 		"an upstream's failure was outrun":      "SELECT COUNT(*) FROM instance WHERE job_name IN ('mid', 'leaf') AND NOT (state = 'cancelled' AND label = 'upstream_failed')",
@@ -217,6 +222,9 @@ func (l *crashLoad) diary(again bool) {
 	starts, ends := map[string]int{}, map[string]int{}
 	var before []setup.Life
 	for _, life := range l.d.diary.Lives() {
+		if isPooled(life) {
+			continue // see places
+		}
 		if starts[life.Trace]++; life.Ended {
 			ends[life.Trace]++
 		}

@@ -38,6 +38,8 @@ type crashRow struct {
 	once bool
 	// whole leaves the row to the whole walk: it takes long.
 	whole bool
+	// all walks the row also where one process is everything, on the embedded stores.
+	all bool
 }
 
 // crashRows are all points, on each process where they differ.
@@ -65,6 +67,16 @@ func crashRows() []crashRow {
 		{point: "release.committed", on: centerA},
 		{point: "cancel.written", on: centerA},
 		{point: "cancel.committed", on: centerA},
+		{point: "split.inserted", on: centerA, all: true},
+		{point: "split.inserted", on: centerA, action: "freeze", once: true},
+		{point: "split.committed", on: centerA, all: true},
+		{point: "place.held", on: centerA, all: true},
+		{point: "place.free", on: centerA, all: true},
+		{point: "place.called", on: centerA, all: true},
+		{point: "place.promised", on: centerA, all: true},
+		{point: "place.promised", on: centerA, action: "freeze", once: true},
+		{point: "place.taken", on: centerA, all: true},
+		{point: "place.taken", on: centerA, action: "freeze", once: true},
 		{point: "dispatch.committed", on: centerA},
 		{point: "dispatch.sent", on: centerA},
 		{point: "worker.dequeued", on: workerA},
@@ -86,6 +98,10 @@ func crashRows() []crashRow {
 			d.p[workerA].Kill()
 			d.p[workerA].Begin()
 		}},
+		{point: "gather.heard", on: centerA, all: true},
+		{point: "gather.ended", on: centerA, all: true},
+		{point: "gather.ended", on: centerA, action: "freeze", once: true},
+		{point: "gather.committed", on: centerA, all: true},
 		{point: "wake.found", on: centerA},
 		{point: "wake.committed", on: centerA},
 		{point: "withdraw.committed", on: centerA, once: true, provoke: frozenWorker, mend: func(d *drill) { d.p[workerA].Thaw() }},
@@ -100,6 +116,7 @@ func crashRows() []crashRow {
 	}
 	for i := range rows {
 		rows[i].again = rows[i].again || rows[i].on == workerA
+		rows[i].all = rows[i].all || *long && rows[i].action == "" && rows[i].provoke == nil
 	}
 	return append(rows, roleRows()...)
 }
@@ -111,7 +128,8 @@ func roleRows() []crashRow {
 	for _, point := range []string{"take.won", "take.inserted", "take.committed"} {
 		rows = append(rows, crashRow{point: point, on: schedulerA, whole: true})
 	}
-	for _, point := range []string{"dispatch.committed", "grant.committed", "report.received", "report.applied", "release.committed", "cancel.committed"} {
+	for _, point := range []string{"dispatch.committed", "grant.committed", "report.received", "report.applied", "release.committed", "cancel.committed",
+		"split.inserted", "split.committed", "place.held", "place.free", "place.called", "place.promised", "place.taken", "gather.heard", "gather.ended", "gather.committed"} {
 		rows = append(rows, crashRow{point: point, on: brokerA, whole: true})
 	}
 	return rows
@@ -141,7 +159,11 @@ func TestEveryCrashPoint(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				setup.Real(t, func(t *testing.T, s *setup.Site) { r.walk(t, s, nth) })
+				on := setup.Real
+				if r.all {
+					on = setup.Each
+				}
+				on(t, func(t *testing.T, s *setup.Site) { r.walk(t, s, nth) })
 			})
 		}
 	}
@@ -170,8 +192,12 @@ func (r crashRow) walk(t *testing.T, s *setup.Site, nth int) {
 	if r.action != "" {
 		order += ":" + r.action
 	}
-	d.start(r, order+":"+d.done)
-	d.db = tables(t, s.Database)
+	if s.IsEmbedded() {
+		d.startAll(&r, order+":"+d.done)
+	} else {
+		d.start(r, order+":"+d.done)
+	}
+	d.db = tables(t, s.DatabaseURL(d.p[centerA]))
 	l := beginLoad(d)
 	if r.provoke != nil {
 		r.provoke(d)
@@ -218,6 +244,12 @@ func (d *drill) start(r crashRow, order string) {
 	}
 }
 
+// startAll starts one process that is everything; the row's process is that one, whose end is a worker's end too.
+func (d *drill) startAll(r *crashRow, order string) {
+	r.on, r.again = centerA, true
+	d.p[centerA] = d.s.All(d.t, setup.Opts{Name: centerA, Env: []string{"AX_WORKER_TAGS=" + workerA, order}})
+}
+
 // bringBack lets the process go on: a frozen one after twice the time that its peers wait, a dead one at its first
 // passing once a peer has taken over, at a later one at once. A worker comes back at once or, later, when it counts
 // as lost.
@@ -233,7 +265,7 @@ func (d *drill) bringBack(r crashRow, nth int) {
 		until(time.Now().Add(6 * time.Second))
 		victim.Thaw()
 	case r.action != "":
-	case nth == 1 && r.mend == nil:
+	case nth == 1 && r.mend == nil && !d.s.IsEmbedded():
 		until(time.Now().Add(peer))
 		victim.Restart()
 	default:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // parts are the instances one of whose shards has moved since they were made to stand as
@@ -73,13 +74,16 @@ func (b *Broker) gatherParts(ctx context.Context) error {
 		}
 		pause(ctx, gatherPause)
 		for ids := range slices.Chunk(b.parts.take(), pageSize) {
+			crash.At("gather.heard")
 			if err := b.Shards.Gather(ctx, ids); err != nil && ctx.Err() == nil {
 				if said.due(err, b.Mono()) {
 					slog.Warn("instances could not be gathered from their shards; once more", "instances", len(ids), "error", err)
 				}
 				pause(ctx, retryPause)
 				b.parts.add(ids)
+				continue
 			}
+			crash.At("gather.committed")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // member says in which pool an instance is, of which job, and the ver before the change that
@@ -191,6 +192,13 @@ func (b *Broker) poolsOf(ctx context.Context, page []domain.Instance) (map[domai
 	return b.Pools.ByKeys(ctx, slices.Collect(maps.Keys(keys)))
 }
 
+// promised is passed where an assignment takes a place in a pool.
+func promised(assign []domain.Assignment) {
+	if slices.ContainsFunc(assign, func(a domain.Assignment) bool { return a.Pool.ID != 0 }) {
+		crash.At("place.promised")
+	}
+}
+
 // lookAgainAt lets those be looked at again whose assignment was not committed because their
 // pool changed meanwhile; the ready queue counts them as given away.
 func (b *Broker) lookAgainAt(assign []domain.Assignment, committed []domain.Attempt) {
@@ -252,7 +260,9 @@ func (b *Broker) callWaiting(ctx context.Context, keys []domain.PoolKey) error {
 		if len(ids) == 0 {
 			return nil
 		}
+		crash.At("place.free")
 		moved, err := b.Overlaps.UnholdPool(ctx, ids)
+		crash.At("place.called")
 		b.mem.calledBack(ids, moved, err != nil)
 		if err != nil {
 			return err

@@ -35,6 +35,7 @@ func (b *Broker) carryOut(ctx context.Context, p plan) error {
 	err := g.Wait()
 	if len(p.full) > 0 { // last: those of the page that may start do not wait for it
 		err = errors.Join(err, b.Overlaps.HoldPool(ctx, p.full))
+		crash.At("place.held")
 	}
 	return err
 }
@@ -55,6 +56,7 @@ func (b *Broker) makeWay(ctx context.Context, p plan) error {
 		if err := b.Shards.Split(ctx, p.split); err != nil {
 			return err
 		}
+		crash.At("split.committed")
 	}
 	for by, ids := range p.replace {
 		if err := b.Overlaps.Replace(ctx, ids, by); err != nil {
@@ -92,6 +94,7 @@ func (p plan) halves() [][]domain.Assignment {
 
 // dispatch commits attempts of a plan and sends them when it is their turn.
 func (b *Broker) dispatch(ctx context.Context, p plan, assign []domain.Assignment, turn <-chan struct{}) error {
+	promised(assign)
 	attempts, err := b.Queue.Dispatch(ctx, assign)
 	b.mem.settle(b.epoch, p, assign, attempts, b.Mono())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // Dispatch commits attempts for instances that still stand as they were read, and
@@ -70,7 +71,13 @@ func (l *Lifecycle) dispatch(ctx context.Context, as []domain.Assignment, look f
 			return err
 		}
 		l.remember(ctx, b, use, apart(out))
-		return l.Store.InsertAttempts(ctx, out)
+		if err := l.Store.InsertAttempts(ctx, out); err != nil {
+			return err
+		}
+		if changed != nil {
+			crash.At("place.taken")
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

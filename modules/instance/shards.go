@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol/crash"
 )
 
 // gatherEach is how long the end of a shard may stay unheard of: after it, at the latest,
@@ -61,6 +62,7 @@ func (b *batch) split(ctx context.Context, in domain.Instance, s domain.Split) e
 	if err := b.l.Store.InsertShards(ctx, shards); err != nil {
 		return err
 	}
+	crash.At("split.inserted")
 	in.Shards, in.WakeAt = s.Shards, b.now.Add(gatherEach)
 	note := fmt.Sprintf("%d shards", s.Shards)
 	if n := keptOf(shards); n > 0 {
@@ -195,6 +197,7 @@ func (b *batch) follow(in domain.Instance, shards []domain.Instance) (domain.Ins
 		return in, nil
 	}
 	if s.To.State.Terminal() {
+		crash.At("gather.ended")
 		in.FinishedAt = s.Finished
 	}
 	if m, _ := domain.MoveOf(s.Move); !slices.Contains(m.From, in.Status) {
