@@ -41,7 +41,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},
 		&jobweb.Handlers{Jobs: c.jobs, Pauses: c.plans, Fires: c.triggers, Days: c.instances, Instances: c.instances, Words: words.Wording{}},
-		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs},
+		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs, Projects: projects{c.access}},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Zone: zone},
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now, NoWrites: l.noWrites},

@@ -83,11 +83,14 @@ func foretell(parsed []job.Parsed, calendars calendarFiles, opts job.Options) (j
 	return problems, unknown, err
 }
 
-// gating is the flags of next about a calendar.
-type gating struct{ file, on, otherwise string }
+// gating is the flags of next about a calendar, and what they come to.
+type gating struct {
+	file, on, otherwise string
+	use                 domain.CalendarUse
+}
 
-// gated are the fires of an expression that a calendar lets happen.
-func (p *process) gated(g gating, s domain.Schedule, zone *time.Location, from time.Time, n int) ([]domain.Coming, error) {
+// gated are the fires of an expression that a calendar lets happen; it notes the use of that.
+func (p *process) gated(g *gating, s domain.Schedule, zone *time.Location, from time.Time, n int) ([]domain.Coming, error) {
 	use := domain.CalendarUse{On: domain.GateDay(g.on), Else: domain.GateElse(g.otherwise)}
 	switch use.On {
 	case domain.GateWorkday, domain.GateRestday:
@@ -104,6 +107,7 @@ func (p *process) gated(g gating, s domain.Schedule, zone *time.Location, from t
 		return nil, err
 	}
 	use.Name = c.Name
+	g.use = use
 	return scheduler.Times{}.Coming(domain.JobSpec{Schedule: s, Timezone: zone.String(), BizDate: domain.BizDateT, Calendar: use}, c, from, n)
 }
 

@@ -28,7 +28,7 @@ func (p *process) calendars() *cobra.Command {
 		}})
 	})}
 	cmd.Flags().StringVar(&project, "project", "", "only of this project")
-	cmd.AddCommand(p.showCalendar(), p.applyCalendar(), p.deleteCalendar())
+	cmd.AddCommand(p.showCalendar(), p.applyCalendar(), p.setCalendarDays(), p.deleteCalendar())
 	return cmd
 }
 
@@ -119,6 +119,39 @@ the years in which they lie. It prints which days change and which jobs' fires m
 	return cmd
 }
 
+// dayCall is the body of a change of single days.
+type dayCall struct {
+	Kind    string `json:"kind"`
+	Label   string `json:"label"`
+	AddYear bool   `json:"addYear"`
+	Base    *int   `json:"base,omitempty"`
+	DryRun  bool   `json:"dryRun"`
+}
+
+func (p *process) setCalendarDays() *cobra.Command {
+	var in dayCall
+	var base int
+	cmd := &cobra.Command{Use: "set CALENDAR DATE[..DATE] workday|holiday|rule [LABEL]", Short: "say of a day, or of a stretch of days, that it is worked or off",
+		Long: `Says of one day, or of each day of a stretch, that it is a working day or a holiday; with rule the weekly rest days decide
+again. All other days stay. It prints which days change and which jobs' fires move; with --dry-run nothing else happens.`,
+		Example: `  ax calendars set cn 2026-05-01 holiday "Labour Day"`,
+		Args:    cobra.RangeArgs(3, 4), RunE: p.do(func(ctx context.Context, args []string) error {
+			in.Kind = args[2]
+			if len(args) > 3 {
+				in.Label = args[3]
+			}
+			if base >= 0 {
+				in.Base = &base
+			}
+			return p.sendCalendar(ctx, http.MethodPut, calendarPath(args[0])+"/days/"+url.PathEscape(args[1]), in)
+		})}
+	f := cmd.Flags()
+	f.BoolVar(&in.AddYear, "add-year", false, "count the year as known from now on, where it is not yet: its other days follow the weekly rest days")
+	f.IntVar(&base, "base", -1, "the version that you saw: refused when another stands there")
+	f.BoolVar(&in.DryRun, "dry-run", false, "judge on the server and tell what would change; change nothing")
+	return cmd
+}
+
 // calendarText reads a file, at most a byte more than a calendar may hold.
 func (p *process) calendarText(path string) (name, text string, err error) {
 	in := p.in
@@ -135,11 +168,7 @@ func (p *process) calendarText(path string) (name, text string, err error) {
 	return name, string(read), err
 }
 
-func (p *process) putCalendar(ctx context.Context, in calendarCall) error {
-	c, err := p.connect()
-	if err != nil {
-		return err
-	}
+func (p *process) putCalendar(ctx context.Context, in calendarCall) (err error) {
 	if in.File, in.Text, err = p.calendarText(in.File); err != nil {
 		return err
 	}
@@ -147,7 +176,16 @@ func (p *process) putCalendar(ctx context.Context, in calendarCall) error {
 		_, problems := calendar.Read(in.File, in.Text, calendar.Format(in.Format))
 		return p.report(report{Jobs: []checked{}, Problems: calendarProblems(problems)})
 	}
-	doc, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/calendars", in)
+	return p.sendCalendar(ctx, http.MethodPost, "/api/v1/calendars", in)
+}
+
+// sendCalendar asks for a change and tells what came of it.
+func (p *process) sendCalendar(ctx context.Context, method, path string, body any) error {
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	doc, err := c.Large().Send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,11 @@ func TestCalendarsOnTheTerminal(t *testing.T) {
 	a.on("GET /api/v1/calendars", 200, calendarsJSON)
 	a.on("GET /api/v1/calendars/cn", 200, calendarJSON)
 	a.on("POST /api/v1/calendars", 200, appliedCalendarJSON)
+	a.on("PUT /api/v1/calendars/cn/days/2024-05-01..2024-05-05", 200, appliedCalendarJSON)
 	a.on("DELETE /api/v1/calendars/cn", 204, "")
 	for name, args := range map[string][]string{"calendars": {"calendars"}, "calendars-show": {"calendars", "show", "cn"}, "calendars-yaml": {"calendars", "show", "cn", "--yaml"},
-		"calendars-apply": {"calendars", "apply", "-f", sampleCalendar, "--name", "cn", "--base", "3", "--dry-run"}, "calendars-delete": {"calendars", "delete", "cn"}} {
+		"calendars-apply": {"calendars", "apply", "-f", sampleCalendar, "--name", "cn", "--base", "3", "--dry-run"}, "calendars-delete": {"calendars", "delete", "cn"},
+		"calendars-set": {"calendars", "set", "cn", "2024-05-01..2024-05-05", "holiday", "劳动节", "--base", "3", "--dry-run"}} {
 		golden(t, name, a.still(t, args...).String())
 		if name != "calendars-yaml" {
 			got := a.still(t, append([]string{"--json"}, args...)...)
@@ -35,7 +37,10 @@ func TestCalendarsOnTheTerminal(t *testing.T) {
 	if len(sent) != 2 || !strings.Contains(sent[0].body, `"base":3`) || !strings.Contains(sent[0].body, `"file":"cn-2024.yaml"`) || !strings.Contains(sent[0].body, `"dryRun":true`) || !strings.Contains(sent[0].body, "劳动节") {
 		t.Errorf("sent: %+v", sent)
 	}
-	for _, args := range [][]string{{"calendars", "apply"}, {"calendars", "show"}, {"calendars", "what"}} {
+	if set := a.of("PUT /api/v1/calendars/cn/days/2024-05-01..2024-05-05"); len(set) != 2 || set[0].body != `{"kind":"holiday","label":"劳动节","addYear":false,"base":3,"dryRun":true}` {
+		t.Errorf("set: %+v", set)
+	}
+	for _, args := range [][]string{{"calendars", "set", "cn", "2024-05-01"}, {"calendars", "apply"}, {"calendars", "show"}, {"calendars", "what"}} {
 		if got := a.still(t, args...); got.code != exitUsage {
 			t.Errorf("%v: %s", args, got)
 		}

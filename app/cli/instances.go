@@ -16,7 +16,7 @@ import (
 
 func (p *process) instances() *cobra.Command {
 	var g page
-	var job, date, state, label, trace string
+	var job, date, state, label, trace, pool, place string
 	cmd := &cobra.Command{Use: "instances", Short: "list instances, the newest first", Args: cobra.NoArgs, RunE: p.do(func(ctx context.Context, _ []string) error {
 		q, err := g.query()
 		if err != nil {
@@ -27,7 +27,7 @@ func (p *process) instances() *cobra.Command {
 				return usage("--biz-date %s: %v", date, err)
 			}
 		}
-		for name, v := range map[string]string{"job": job, "biz_date": date, "state": state, "label": label, "trace": trace} {
+		for name, v := range map[string]string{"job": job, "biz_date": date, "state": state, "label": label, "trace": trace, "pool": pool, "place": place} {
 			q.Set(name, v)
 		}
 		head := []string{"ID", "JOB", "BIZ_DATE", "STATE", "EXPECTED", "TOOK"}
@@ -42,6 +42,8 @@ func (p *process) instances() *cobra.Command {
 	f.StringVar(&date, "biz-date", "", "only of this business date, like 2026-02-03")
 	f.StringVar(&state, "state", "", "only in this state: running, success, failed, retrying or cancelled")
 	f.StringVar(&label, "label", "", "only with this label, such as waiting_deps or timeout")
+	f.StringVar(&pool, "pool", "", "only of the pool with this [project/]name")
+	f.StringVar(&place, "place", "", "with --pool: holds, only those that have a place; waits, only those that wait for one")
 	f.StringVar(&trace, "trace", "", "only the one with this trace id")
 	return cmd
 }

@@ -74,7 +74,7 @@ func (p *process) fires(a asking, expr string) error {
 	s.Dialect = dialect
 	var coming []domain.Coming
 	if a.gate.file != "" {
-		if coming, err = p.gated(a.gate, s, zone, from, a.n); err != nil {
+		if coming, err = p.gated(&a.gate, s, zone, from, a.n); err != nil {
 			return err
 		}
 		if len(coming) == 0 {
@@ -89,7 +89,7 @@ func (p *process) fires(a asking, expr string) error {
 	for i, t := range next {
 		lines[i] = t.Format(time.RFC3339Nano)
 	}
-	sentence, cautions := inWords(s, zone, from)
+	sentence, cautions := inWords(s, a.gate.use, zone, from)
 	passed := []string{}
 	for _, c := range coming {
 		passed = append(passed, passedOver(c)...)
@@ -107,14 +107,14 @@ func (p *process) fires(a asking, expr string) error {
 	return p.printf("%s\n", strings.Join(lines, "\n"))
 }
 
-// inWords says a schedule, and what of it people may not expect.
-func inWords(s domain.Schedule, zone *time.Location, from time.Time) (sentence string, cautions []string) {
+// inWords says a schedule with what a calendar makes of it, and what of it people may not expect.
+func inWords(s domain.Schedule, use domain.CalendarUse, zone *time.Location, from time.Time) (sentence string, cautions []string) {
 	w := words.Wording{}
 	cautions = []string{}
 	for _, c := range w.Cautions(s, zone, from) {
 		cautions = append(cautions, english("problem.cron."+c.ID, c.Args))
 	}
-	return w.Sentence(i18n.English, s, zone, from), cautions
+	return w.WithCalendar(i18n.English, w.Sentence(i18n.English, s, zone, from), use), cautions
 }
 
 // instant reads the RFC 3339 text of a flag.

@@ -112,7 +112,7 @@ func sentenceOf(s domain.JobSpec, now time.Time) string {
 	if err != nil {
 		zone = time.UTC // a job that is sound has a zone
 	}
-	sentence, _ := inWords(s.Schedule, zone, now)
+	sentence, _ := inWords(s.Schedule, s.Calendar, zone, now)
 	return sentence
 }
 

@@ -121,12 +121,19 @@ func (c *Calendars) apply(ctx context.Context, r Request, sheet *Sheet) (Applied
 		return Applied{}, nil, c.overtaken(ctx, r, row)
 	}
 	days := sheet.Calendar(old)
+	if old == nil {
+		days.ID, days.ProjectID = c.IDs.Next(), project
+	}
+	return c.take(ctx, r, row, old, days)
+}
+
+// take makes days the newest version of the calendar that stands locked in row, or of a new one.
+func (c *Calendars) take(ctx context.Context, r Request, row store.Row, old, days *domain.Calendar) (Applied, []Problem, error) {
 	out := Applied{Change: Updated, Calendar: days, Project: r.Project, Days: changed(old, days)}
 	body := Write(out.Calendar, r.Project)
 	switch {
 	case old == nil:
 		out.Change = Created
-		out.Calendar.ID, out.Calendar.ProjectID = c.IDs.Next(), project
 	case Write(old, r.Project) == body:
 		out.Change = Unchanged
 	}
@@ -138,6 +145,7 @@ func (c *Calendars) apply(ctx context.Context, r Request, sheet *Sheet) (Applied
 		return out, problems, nil
 	}
 	if old != nil {
+		var err error
 		if out.Users, err = c.UserNames(ctx, row.ID); err != nil || out.Change == Unchanged {
 			return out, nil, err
 		}

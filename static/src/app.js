@@ -3,6 +3,7 @@
 import htmx from "htmx.org/dist/htmx.esm.min.js";
 import { startLive } from "./live.js";
 import { startLog } from "./log.js";
+import { startDays } from "./days.js";
 import { startDialogs } from "./dialogs.js";
 import { startForms } from "./forms.js";
 import { startGraph } from "./graph.js";
@@ -19,6 +20,7 @@ startKeys();
 startPicks();
 startSchedule();
 startUpload();
+startDays();
 startGraph();
 startLive(htmx);
 

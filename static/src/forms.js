@@ -78,8 +78,13 @@ function startPick() {
 // The definition is checked by the server's own validator while somebody types.
 function startCheck() {
   const form = document.querySelector("form[data-check]");
+  if (form) watchCheck(form);
+}
+
+// watchCheck asks for the fragment beside a form whenever something is typed into it.
+export function watchCheck(form) {
   const side = document.getElementById("check");
-  if (!form?.dataset.check || !side) return;
+  if (!form.dataset.check || !side) return;
   let timer;
   let running;
   const check = async () => {

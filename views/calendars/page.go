@@ -54,6 +54,7 @@ type YearPage struct {
 	Text     string // as YAML
 	Edit     ui.Action
 	Delete   ui.Action // posts
+	DayURL   string    // with ?date=: where a day is changed; "": none can be here
 	Key      string
 }
 
@@ -110,6 +111,33 @@ type EditPage struct {
 	CheckURL    string // POST: the same fields, answers the fragment Check
 	SaveURL     string
 	CancelURL   string
+	Conflict    string
+	ConflictURL string
+	Key         string
+}
+
+// DayForm is what somebody wants the calendar to say of a day, as it was typed: the fields posted are date,
+// until ("" = that day alone), kind (workday, holiday, rule), label, add_year and base_version.
+type DayForm struct {
+	Date, Until, Kind, Label string
+	AddYear                  bool
+}
+
+// DayPage changes what a calendar says of one day, or of those from it to another.
+type DayPage struct {
+	layout.Shell
+	Calendar    ui.Ref
+	Base        int
+	At          time.Time // the day
+	Kind, Label string    // what is said of it now
+	RuleRest    bool      // by the weekly rhythm alone it is off
+	Covered     bool      // the special days of its year are known
+	Form        DayForm
+	Check       Check
+	CheckURL    string // POST: the same fields, answers the fragment Check
+	SaveURL     string
+	CancelURL   string
+	Errors      []ui.FieldError
 	Conflict    string
 	ConflictURL string
 	Key         string

@@ -24,6 +24,14 @@ func Show(p ShowPage) templ.Component {
 	return layout.Page(p.Shell, m, show(p))
 }
 
+// poolText says which instances of a pool are listed.
+func poolText(ctx context.Context, f Filter) string {
+	if f.Place == "holds" || f.Place == "waits" {
+		return i18n.T(ctx, "inst.in_pool."+f.Place, "pool", f.Pool)
+	}
+	return i18n.T(ctx, "inst.in_pool", "pool", f.Pool)
+}
+
 func showTabs(ctx context.Context, p ShowPage) []ui.Tab {
 	counts := map[string]int64{"dispatch": int64(p.attempts()), "params": -1, "log": -1, "deps": int64(len(p.Up) + len(p.Down)), "history": int64(len(p.History))}
 	var tabs []ui.Tab

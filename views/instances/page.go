@@ -17,6 +17,8 @@ type Filter struct {
 	Job     string
 	BizDate string
 	Trace   string
+	// Pool is [project/]name of one; Place is holds, waits or "".
+	Pool, Place string
 	// The span in which they were made, as it stands in the address, and in words.
 	MadeFrom, MadeTo, Made string
 }

@@ -41,6 +41,9 @@ type EditPage struct {
 	Form     Form
 	Projects []ui.Option // of a new one: where it may be
 	Holders  []Holder
+	Waiters  []Holder // the first of them, Since: waiting
+	HoldURL  string   // to the list of all that have a place
+	WaitURL  string   // to the list of all that wait
 	JobNames []ui.Ref
 	Save     ui.Action
 	Describe bool // the title may be changed
@@ -50,7 +53,7 @@ type EditPage struct {
 	Key      string
 }
 
-// Holder is an instance that has a place.
+// Holder is an instance that has a place, or waits for one.
 type Holder struct {
 	Instance ui.Ref
 	BizDate  string

@@ -22,8 +22,21 @@ func calendarStories() []Story {
 			p := calendarYear(s)
 			denied := word(s.Lang, "This needs the permission calendar.write", "需要 calendar.write 权限")
 			p.Edit, p.Delete, p.Users, p.More = ui.Action{Denied: denied}, ui.Action{Denied: denied}, nil, 0
-			p.Version, p.Ends = 2, ""
+			p.Version, p.Ends, p.DayURL = 2, "", ""
 			return calendars.Year(p)
+		}},
+		{"calendar-day", func(s layout.Shell) templ.Component {
+			p := calendarDay(s)
+			p.Check = calendarCheck(s.Lang)
+			return calendars.EditDay(p)
+		}},
+		{"calendar-day-refused", func(s layout.Shell) templ.Component {
+			p := calendarDay(s)
+			p.Covered, p.Form.Kind, p.Form.Until = false, "rule", "2024-04-30"
+			p.Errors = []ui.FieldError{{Field: "until", Message: word(s.Lang, "2024-05-01..2024-04-30 is no stretch of days: the last must not be before the first, and at most a year later.", "2024-05-01..2024-04-30 不是一段日期：最后一天不能早于第一天，且最多一年。")},
+				{Field: "add_year", Message: word(s.Lang, "Calendar cn does not know the special days of 2024: upload that year, or say that its other days follow the weekly rest days.", "日历 cn 不知道 2024 年的特殊日：请上传该年，或说明其余日子按每周休息日。")}}
+			p.Conflict, p.ConflictURL = word(s.Lang, "zhao saved version 4 of calendar cn after version 3 that you saw. Look at what is there now and do it again.", "zhao 已保存日历 cn 的第 4 版，而你看到的是第 3 版。请看过现在的内容后重做。"), "/calendars/1"
+			return calendars.EditDay(p)
 		}},
 		{"calendar-new", func(s layout.Shell) templ.Component {
 			return calendars.Edit(calendars.EditPage{Shell: s, Projects: []string{"default", "payments"}, MaxKB: 256, CheckURL: "/check", SaveURL: "/calendars/new", CancelURL: "/calendars", Key: "k"})
@@ -83,7 +96,7 @@ func calendarYear(s layout.Shell) calendars.YearPage {
 		Year: 2024, PrevURL: "?year=2023", NextURL: "?year=2025", Covered: true, Ends: "2024-12-31", Rest: []time.Weekday{time.Sunday, time.Saturday},
 		Years:  []ui.Tab{{Text: "2024", URL: "?year=2024", Active: true}, {Text: "2025", URL: "?year=2025"}, {Text: "2026", URL: "?year=2026"}},
 		Worked: 251, Off: 115, Holidays: 30, MakeUps: 8, More: 42, Users: []ui.Ref{j[0].ref(s.Lang), j[1].ref(s.Lang), j[5].ref(s.Lang)},
-		Text: calendarText, Edit: ui.Action{URL: "/calendars/1/edit"}, Delete: ui.Action{URL: "/calendars/1/delete"}, Key: "k",
+		Text: calendarText, Edit: ui.Action{URL: "/calendars/1/edit"}, Delete: ui.Action{URL: "/calendars/1/delete"}, DayURL: "/calendars/1/day", Key: "k",
 		Versions: []calendars.Version{{No: 3, URL: "/calendars/1", By: "lin", At: ago(20 * 24 * time.Hour), File: "cn-2024.ics", Shown: true, InForce: true},
 			{No: 2, URL: "?version=2", By: "zhao", At: ago(310 * 24 * time.Hour), File: "cn-2024-new.csv"}, {No: 1, URL: "?version=1", By: "lin", At: ago(700 * 24 * time.Hour)}}}
 	of := special()
@@ -132,6 +145,11 @@ calendar:
     2024-02-04: 春节
     2024-05-11: 劳动节
 `
+
+func calendarDay(s layout.Shell) calendars.DayPage {
+	return calendars.DayPage{Shell: s, Calendar: ui.Ref{ID: "cn", Title: "中国节假日", URL: "/calendars/1"}, Base: 3, At: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC), Kind: "workday", Covered: true,
+		Form: calendars.DayForm{Date: "2024-05-01", Until: "2024-05-05", Kind: "holiday", Label: "劳动节"}, CheckURL: "/check", SaveURL: "/calendars/1/day", CancelURL: "/calendars/1?year=2024#d-2024-05-01", Key: "k"}
+}
 
 func calendarEdit(s layout.Shell) calendars.EditPage {
 	return calendars.EditPage{Shell: s, Calendar: ui.Ref{ID: "cn", Title: "中国节假日", URL: "/calendars/1"}, Base: 3, Text: calendarText, File: "cn-2024.yaml", MaxKB: 256,

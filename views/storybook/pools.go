@@ -66,6 +66,10 @@ func poolPage(s layout.Shell, row int) pools.EditPage {
 		}
 		p.Holders = append(p.Holders, pools.Holder{Instance: ui.Ref{ID: j.id, URL: "/instances/1"}, BizDate: "2026-11-26", Status: ui.Status{State: "running", Label: label}, Since: ago(time.Duration(i+1) * 7 * time.Minute)})
 	}
+	for i, j := range sampleJobs()[3:min(3+r.Waiting, 9)] {
+		p.Waiters = append(p.Waiters, pools.Holder{Instance: ui.Ref{ID: j.id, URL: "/instances/1"}, BizDate: "2026-11-26", Status: ui.Status{State: "running", Label: "held_pool"}, Since: ago(time.Duration(90-i*11) * time.Minute)})
+	}
+	p.HoldURL, p.WaitURL = "/instances?pool="+r.Name+"&place=holds", "/instances?pool="+r.Name+"&place=waits"
 	for _, j := range sampleJobs()[:5] {
 		p.JobNames = append(p.JobNames, j.ref(s.Lang))
 	}

@@ -26,7 +26,7 @@ func sampleJobs() []sampleJob {
 	const m = time.Minute
 	return []sampleJob{
 		{"sync_order_daily", "Sync daily orders", "同步订单日表", "shell", "0 1 * * *", "Daily at 01:00", "每天 01:00", "周韵", "ssssfsssssssss", 12300 * time.Millisecond, 14*time.Hour + 17*m},
-		{"sync_pay_daily", "Sync daily payments", "同步支付日表", "shell", "10 1 * * *", "Daily at 01:10", "每天 01:10", "陈默", "ssssssssssssss", 3*m + 2*time.Second, 14*time.Hour + 27*m},
+		{"sync_pay_daily", "Sync daily payments", "同步支付日表", "shell", "10 1 * * *", "Daily at 01:10, on working days of cn, else on the next one", "每天 01:10，逢日历 cn 的非工作日顺延到下一个工作日", "陈默", "ssssssssssssss", 3*m + 2*time.Second, 14*time.Hour + 27*m},
 		{"sync_refund_daily", "Sync daily refunds", "同步退款日表", "shell", "15 1 * * *", "Daily at 01:15", "每天 01:15", "陈默", "ssssssssssssss", 5*m + 7*time.Second, 14*time.Hour + 32*m},
 		{"order_stat_daily", "Daily order statistics", "订单日统计", "shell", "0 2 * * *", "Daily at 02:00", "每天 02:00", "Li Wei", "sssssssssssfss", 19500 * time.Millisecond, 15*time.Hour + 17*m},
 		{"order_status_rt", "Order status sync", "订单状态同步", "http", "*/5 * * * *", "Every 5 minutes", "每 5 分钟", "王启明", "sssssscssssssr", 2*m + 25*time.Second, 2*m + 43*time.Second},

@@ -150,9 +150,15 @@ func (h *Handlers) overtaken(p *calendars.EditPage, err error) {
 	if !errors.As(err, &e) || e.Args["version"] == "" {
 		return
 	}
+	p.Base, p.ConflictURL = newer(e, p.Base), p.Calendar.URL
+}
+
+// newer is the version that was faster, by what the conflict says; base where it says none.
+func newer(e *domain.Error, base int) int {
 	if now, err := strconv.Atoi(e.Args["version"]); err == nil {
-		p.Base, p.ConflictURL = now, p.Calendar.URL
+		return now
 	}
+	return base
 }
 
 // check answers the fragment beside the text while somebody types.

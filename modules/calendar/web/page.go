@@ -31,6 +31,9 @@ func (h *Handlers) pages() []httpx.Route {
 		{Method: "GET", Path: "/calendars/:calendar/edit", Action: write, Handler: h.editPage},
 		{Method: "POST", Path: "/calendars/:calendar/edit", Action: write, MaxBody: maxUpload, Handler: h.saveEdit},
 		{Method: "POST", Path: "/calendars/:calendar/delete", Action: write, Handler: h.deleteForm},
+		{Method: "GET", Path: "/calendars/:calendar/day", Action: write, Handler: h.dayPage},
+		{Method: "POST", Path: "/calendars/:calendar/day", Action: write, Handler: h.saveDay},
+		{Method: "POST", Path: "/calendars/:calendar/day/check", Action: write, Handler: h.checkDay},
 	}
 }
 
@@ -103,6 +106,9 @@ func (h *Handlers) yearPage(c echo.Context) error {
 			return err
 		}
 		p.Version = n
+	}
+	if p.Edit.URL != "" && p.Version == f.Version {
+		p.DayURL = here + "/day"
 	}
 	if err := h.fillYear(ctx, &p, days, c.QueryParam("year")); err != nil {
 		return err
@@ -210,7 +216,7 @@ func (h *Handlers) fillBelow(ctx context.Context, p *calendars.YearPage, f calen
 		if v.Version == f.Version {
 			url = calendarURL(f.ID)
 		}
-		p.Versions = append(p.Versions, calendars.Version{No: v.Version, URL: url, By: v.CreatedBy, At: v.CreatedAt, File: v.Note, Shown: v.Version == p.Version, InForce: v.Version == f.Version})
+		p.Versions = append(p.Versions, calendars.Version{No: v.Version, URL: url, By: v.CreatedBy, At: v.CreatedAt, File: noteOf(ctx, v.Note), Shown: v.Version == p.Version, InForce: v.Version == f.Version})
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package web is the pages of calendars (list, year, upload with what it changes) and their API. It parses,
+// Package web is the pages of calendars (list, year, single days, upload with what it changes) and their API. It parses,
 // asks whether the caller may, calls the use cases and shows what came of it; it judges no day itself.
 package web
 
@@ -36,6 +36,8 @@ func (h *Handlers) Routes() []httpx.Route {
 			Doc: httpx.Doc{Summary: "Take a calendar as YAML (the whole), CSV or ICS (the days of their years), whole or not at all; with problems 422 and nothing changed", Body: applyCall{}, Answer: apiApplied{}}},
 		{Method: "GET", Path: "/api/v1/calendars/:calendar", Action: read, Handler: h.apiShow,
 			Doc: httpx.Doc{Summary: "One calendar, by [project/]name (encoded) or id, with its days, text, versions and jobs", Answer: apiWhole{}}},
+		{Method: "PUT", Path: "/api/v1/calendars/:calendar/days/:days", Action: write, Handler: h.apiSetDays,
+			Doc: httpx.Doc{Summary: "Say of one day, or of each of a stretch first..last, that it is worked, off, or as the weekly rest days have it", Body: dayCall{}, Answer: apiApplied{}}},
 		{Method: "DELETE", Path: "/api/v1/calendars/:calendar", Action: write, Handler: h.apiDelete,
 			Doc: httpx.Doc{Summary: "Delete a calendar; 409 with their names while jobs live by it", Query: []httpx.Param{{Name: "base", Kind: "integer", Text: "the version that was seen; empty: whatever is there"}}}},
 	}...)

@@ -11,13 +11,15 @@ import (
 
 // Filter chooses instances; zero fields do not filter. With Job the order is
 // biz_date and id falling, else id falling. Of one that was split, the label orphan alone
-// chooses its shards that are, since each is settled by itself.
+// chooses its shards that are, since each is settled by itself; and with Pool and labels of a place
+// or of the wait for one, its shards that have or want one.
 type Filter struct {
 	Projects []domain.ID // nil: all
 	Job      domain.ID
 	BizDate  domain.BizDate
 	State    domain.State
 	Labels   []domain.Label
+	Pool     domain.PoolKey
 	// MadeFrom and MadeTo choose by when an instance was made, [MadeFrom, MadeTo).
 	MadeFrom, MadeTo time.Time
 	After            Place // the last row of the page before, or where its search stopped
@@ -68,7 +70,7 @@ func (s *Store) List(ctx context.Context, f Filter) (ins []domain.Instance, stop
 // rows is which rows a list is of: those of instances, or those that can be an orphan
 // themselves.
 func (f Filter) rows() string {
-	if len(f.Labels) == 1 && f.Labels[0] == domain.Orphan {
+	if len(f.Labels) == 1 && f.Labels[0] == domain.Orphan || f.Pool.Name != "" && len(f.Labels) > 0 {
 		return "(part_of > 0 OR shards = 0)"
 	}
 	return "part_of = 0"
@@ -120,6 +122,9 @@ func (s *Store) walk(ctx context.Context, f Filter) (w walk, rest terms, err err
 	}
 	if f.Projects != nil {
 		rest.add("project_id IN ?", append([]domain.ID{0}, f.Projects...))
+	}
+	if f.Pool.Name != "" {
+		rest.add("project_id = ? AND pool = ?", f.Pool.Project, f.Pool.Name)
 	}
 	if len(f.Labels) > 0 {
 		rest.add("label IN ?", f.Labels)

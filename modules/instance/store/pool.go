@@ -39,6 +39,12 @@ func (s *Store) InPool(ctx context.Context, key domain.PoolKey, limit int) ([]do
 		domain.PlaceLabels(), key.Project, key.Name, limit)
 }
 
+// WaitForPool reads instances that wait for a place in a pool, the longest waiting first.
+func (s *Store) WaitForPool(ctx context.Context, key domain.PoolKey, limit int) ([]domain.Instance, error) {
+	return s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND label = 'held_pool' AND project_id = ? AND pool = ? AND (part_of > 0 OR shards = 0) ORDER BY ready_at, id LIMIT ?",
+		key.Project, key.Name, limit)
+}
+
 // CountInPool counts the instances that have a place in a pool.
 func (s *Store) CountInPool(ctx context.Context, key domain.PoolKey) (int, error) {
 	var n int

@@ -19,6 +19,10 @@ type filter struct {
 	Job     string
 	BizDate string
 	Trace   string
+	// Pool is [project/]name, and Place, "holds" or "waits", chooses those that have a place in it or
+	// wait for one.
+	Pool  string
+	Place string
 	// When the instance was made, RFC 3339: the figures of a day link here.
 	MadeFrom string
 	MadeTo   string
@@ -27,14 +31,14 @@ type filter struct {
 
 func readFilter(q url.Values) filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{State: get("state"), Label: get("label"), Job: get("job"), BizDate: get("biz_date"), Trace: get("trace"),
+	return filter{State: get("state"), Label: get("label"), Job: get("job"), BizDate: get("biz_date"), Trace: get("trace"), Pool: get("pool"), Place: get("place"),
 		MadeFrom: get("made_from"), MadeTo: get("made_to"), Cursor: q.Get("cursor")}
 }
 
 // query is the filter in an address again, without its cursor.
 func (f filter) query() url.Values {
 	q := url.Values{}
-	for name, v := range map[string]string{"state": f.State, "label": f.Label, "job": f.Job, "biz_date": f.BizDate, "trace": f.Trace,
+	for name, v := range map[string]string{"state": f.State, "label": f.Label, "job": f.Job, "biz_date": f.BizDate, "trace": f.Trace, "pool": f.Pool, "place": f.Place,
 		"made_from": f.MadeFrom, "made_to": f.MadeTo} {
 		if v != "" {
 			q.Set(name, v)
@@ -141,6 +145,46 @@ func (f filter) planStatus(q *store.Filter) error {
 	return nil
 }
 
+// planPool asks for the instances of a pool that the caller may see.
+func (h *Handlers) planPool(ctx context.Context, f filter, q *store.Filter) error {
+	switch {
+	case f.Place != "" && f.Place != "holds" && f.Place != "waits":
+		return domain.Fail(domain.Invalid, "%q is no place in a pool", f.Place).At("place").WithHint("holds or waits").Coded("inst.no_place", "place", f.Place)
+	case f.Place != "" && f.Pool == "":
+		return domain.Fail(domain.Invalid, "a place is one in a pool").At("pool").WithHint("say pool=NAME").Coded("inst.place_of_none")
+	case f.Pool == "":
+		return nil
+	}
+	key := domain.ParseJobKey(f.Pool)
+	project, err := h.Projects.ByName(ctx, key.Project)
+	if err == nil {
+		err = httpx.Allow(ctx, project, domain.ActInstanceRead)
+	}
+	if domain.Is(err, domain.NotFound) {
+		return domain.Fail(domain.NotFound, "there is no pool %q in a project %q that you may see", key.Name, key.Project).Coded("pool.none", "name", key.Name)
+	}
+	if err != nil {
+		return err
+	}
+	q.Pool = domain.PoolKey{Project: project, Name: key.Name}
+	if f.Place == "" {
+		return nil
+	}
+	labels := domain.PlaceLabels()
+	if f.Place == "waits" {
+		labels = []domain.Label{domain.HeldPool}
+	}
+	if len(q.Labels) > 0 {
+		labels = slices.DeleteFunc(labels, func(l domain.Label) bool { return !slices.Contains(q.Labels, l) })
+	}
+	if q.Labels = labels; len(labels) == 0 || q.State != "" && q.State != domain.Running {
+		q.Labels = []domain.Label{"-"} // no such instance
+		return nil
+	}
+	q.State = domain.Running
+	return nil
+}
+
 func join[T ~string](all []T) string {
 	words := make([]string, len(all))
 	for i, w := range all {
@@ -163,6 +207,9 @@ type found struct {
 func (h *Handlers) list(ctx context.Context, f filter, limit int) (p found, err error) {
 	q, err := f.plan(ctx, limit+1)
 	if err != nil {
+		return p, err
+	}
+	if err := h.planPool(ctx, f, &q); err != nil {
 		return p, err
 	}
 	if f.Job != "" {
@@ -209,7 +256,7 @@ func (h *Handlers) byTrace(ctx context.Context, trace string, q store.Filter) ([
 	}
 	passes := (q.Projects == nil || slices.Contains(q.Projects, in.ProjectID)) && (q.Job == 0 || q.Job == in.JobID) &&
 		(q.BizDate.IsZero() || q.BizDate == in.BizDate) && (q.State == "" || q.State == in.State) &&
-		(len(q.Labels) == 0 || slices.Contains(q.Labels, in.Label)) && !in.CreatedAt.Before(q.MadeFrom) &&
+		(q.Pool.Name == "" || q.Pool == in.PoolKey()) && (len(q.Labels) == 0 || slices.Contains(q.Labels, in.Label)) && !in.CreatedAt.Before(q.MadeFrom) &&
 		(q.MadeTo.IsZero() || in.CreatedAt.Before(q.MadeTo))
 	if !passes {
 		return nil, nil

@@ -26,6 +26,7 @@ func (h *Handlers) listPage(c echo.Context) error {
 	f := readFilter(c.QueryParams())
 	p := instances.ListPage{Shell: httpx.Shell(c), ClearURL: "/instances",
 		Filter: instances.Filter{State: f.State, Label: f.Label, Job: f.Job, BizDate: f.BizDate, Trace: f.Trace}}
+	p.Filter.Pool, p.Filter.Place = f.Pool, f.Place
 	p.Filter.MadeFrom, p.Filter.MadeTo, p.Filter.Made = f.MadeFrom, f.MadeTo, madeWords(ctx, f)
 	p.Chips, p.Labels = chipsOf(f), labelOptions(ctx, f.State)
 	found, err := h.list(ctx, f, pageSize)
@@ -94,7 +95,7 @@ func chipsOf(f filter) []instances.Chip {
 	out := make([]instances.Chip, len(chips))
 	for i, name := range chips {
 		to := f
-		to.State, to.Label, to.Cursor = name, "", ""
+		to.State, to.Label, to.Place, to.Cursor = name, "", "", ""
 		if f.State == name {
 			to.State = ""
 		}
@@ -135,6 +136,9 @@ func rowOf(ctx context.Context, in domain.Instance, names map[domain.ID]domain.J
 	r := instances.Row{ID: in.ID.String(), URL: instanceURL(in.ID), Job: jobRef(names, in), BizDate: in.BizDate.String(), Status: status(in.Status),
 		Trigger: string(in.Trigger), Attempt: in.Attempts, Expected: in.Expected, Started: in.StartedAt, Duration: took(ctx, in), Trace: in.TraceID}
 	r.Delay, _ = in.Delay()
+	if in.Label == domain.HeldPool {
+		r.Why = instance.Why(instance.Facts{Instance: in, Now: i18n.Now(ctx)}).In(ctx)
+	}
 	if a, ok := targets[in.AttemptID]; ok {
 		r.Target = targetRef(a.Target)
 		if in.Label == domain.Dispatched || in.Label == domain.Stopping || in.Label == domain.Orphan {

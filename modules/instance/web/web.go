@@ -26,11 +26,17 @@ type Jobs interface {
 	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
 }
 
+// Projects finds projects by name.
+type Projects interface {
+	ByName(ctx context.Context, name string) (domain.ID, error)
+}
+
 // Handlers answers the routes of instances. All fields must be set.
 type Handlers struct {
 	Records  *instance.Records
 	Requests *instance.Requests
 	Jobs     Jobs
+	Projects Projects
 }
 
 // Routes is the table.
@@ -48,7 +54,7 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "POST", Path: "/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.triggerForm},
 
 		{Method: "GET", Path: "/api/v1/instances", Action: domain.ActInstanceRead, Handler: h.apiList,
-			Doc: httpx.Doc{Summary: "Instances, newest first", Answer: briefs{}, Query: []httpx.Param{{Name: "job", Text: "[project/]name or id"}, {Name: "biz_date"}, {Name: "state", Text: "a state, or waiting, queued, executing"}, {Name: "label"}, {Name: "trace"}, {Name: "made_from"}, {Name: "made_to"}, {Name: "limit", Kind: "integer"}, {Name: "cursor", Text: "that of the page before; the list ends where it is empty, and a page may be short before"}}}},
+			Doc: httpx.Doc{Summary: "Instances, newest first", Answer: briefs{}, Query: []httpx.Param{{Name: "job", Text: "[project/]name or id"}, {Name: "biz_date"}, {Name: "state", Text: "a state, or waiting, queued, executing"}, {Name: "label"}, {Name: "trace"}, {Name: "pool", Text: "[project/]name of a pool"}, {Name: "place", Text: "with pool: holds, those that have a place; waits, those that wait for one"}, {Name: "made_from"}, {Name: "made_to"}, {Name: "limit", Kind: "integer"}, {Name: "cursor", Text: "that of the page before; the list ends where it is empty, and a page may be short before"}}}},
 		{Method: "GET", Path: "/api/v1/instances/:id", Action: domain.ActInstanceRead, Handler: h.apiShow,
 			Doc: httpx.Doc{Summary: "One instance with its runs and attempts", Answer: full{}}},
 		{Method: "GET", Path: "/api/v1/instances/:id/why", Action: domain.ActInstanceRead, Handler: h.apiWhy,

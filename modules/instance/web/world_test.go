@@ -80,7 +80,7 @@ func newWorld(t *testing.T, url string) *world {
 	}
 	w.life = &instance.Lifecycle{Store: w.st, IDs: ids, Now: now, Specs: w, Renderer: w, Deps: w, Tally: w, Listener: w}
 	records := &instance.Records{Store: w.st, Specs: w, Deps: w, Workers: w, Now: now}
-	h := &web.Handlers{Records: records, Requests: &instance.Requests{Lifecycle: w.life, Audit: audit{w}, Values: w}, Jobs: w}
+	h := &web.Handlers{Records: records, Requests: &instance.Requests{Lifecycle: w.life, Audit: audit{w}, Values: w}, Jobs: w, Projects: w}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	router, err := httpx.New(httpx.Options{Policy: w, Identity: w, Sessions: w, Ledger: w, Denials: w, Log: quiet, KeepAlive: 50 * time.Millisecond,
 		Patience: time.Minute}) // what pages say is judged, not how soon a busy machine does

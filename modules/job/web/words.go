@@ -12,6 +12,8 @@ import (
 type Wording interface {
 	// Sentence says when a schedule fires, in a language of the catalogs.
 	Sentence(lang string, s domain.Schedule, zone *time.Location, from time.Time) string
+	// WithCalendar adds to a sentence which calendar the job lives by and what that does.
+	WithCalendar(lang, sentence string, use domain.CalendarUse) string
 	// Choice is the choice of the form that a schedule fits.
 	Choice(s domain.Schedule, zone *time.Location) domain.Choice
 	// Written is the key of the job file that a choice becomes, and its value; both empty for
@@ -20,14 +22,13 @@ type Wording interface {
 	Written(c domain.Choice) (key, value, wrong string)
 }
 
-// scheduleWords says what makes a job due.
+// scheduleWords says what makes a job due, and what its calendar makes of that.
 func (h *Handlers) scheduleWords(ctx context.Context, s domain.JobSpec) string {
-	if s.Schedule.Kind == domain.ScheduleNone || s.Schedule.Kind == "" {
-		if s.Trigger == domain.TriggerUpstream {
-			return i18n.T(ctx, "schedule.upstream")
-		}
+	lang := i18n.Lang(ctx)
+	if (s.Schedule.Kind == domain.ScheduleNone || s.Schedule.Kind == "") && s.Trigger == domain.TriggerUpstream {
+		return h.Words.WithCalendar(lang, i18n.T(ctx, "schedule.upstream"), s.Calendar)
 	}
-	return h.Words.Sentence(i18n.Lang(ctx), s.Schedule, h.zoneOf(s), h.Jobs.Now())
+	return h.Words.WithCalendar(lang, h.Words.Sentence(lang, s.Schedule, h.zoneOf(s), h.Jobs.Now()), s.Calendar)
 }
 
 // cautions says what people may not expect of a job's schedule.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -23,6 +24,7 @@ import (
 // How much a page names.
 const (
 	shownHolders = 50
+	shownWaiters = 20
 	shownJobs    = 20
 )
 
@@ -201,19 +203,32 @@ func (h *Handlers) fillUse(ctx context.Context, p *pools.EditPage, v pool.View) 
 	if err != nil {
 		return err
 	}
+	waiters, err := h.Instances.WaitForPool(ctx, v.Key(), shownWaiters)
+	if err != nil {
+		return err
+	}
 	for _, in := range holders {
 		since := in.StartedAt
 		if since.IsZero() {
 			since = in.ReadyAt
 		}
-		p.Holders = append(p.Holders, pools.Holder{Instance: ui.Ref{ID: in.JobName, URL: "/instances/" + in.ID.String()}, BizDate: in.BizDate.String(),
-			Status: ui.Status{State: string(in.State), Label: string(in.Label)}, Since: since})
+		p.Holders = append(p.Holders, holderOf(in, since))
 	}
+	for _, in := range waiters {
+		p.Waiters = append(p.Waiters, holderOf(in, in.ReadyAt))
+	}
+	list := "/instances?" + url.Values{"pool": {keyOf(v).String()}}.Encode() + "&place="
+	p.HoldURL, p.WaitURL = list+"holds", list+"waits"
 	names, err := h.Pools.Jobs.NamePool(ctx, v.Key(), shownJobs)
 	for _, name := range names {
 		p.JobNames = append(p.JobNames, ui.Ref{ID: name, URL: "/jobs/" + url.PathEscape(domain.JobKey{Project: v.Project, Name: name}.String())})
 	}
 	return err
+}
+
+func holderOf(in domain.Instance, since time.Time) pools.Holder {
+	return pools.Holder{Instance: ui.Ref{ID: in.JobName, URL: "/instances/" + in.ID.String()}, BizDate: in.BizDate.String(),
+		Status: ui.Status{State: string(in.State), Label: string(in.Label)}, Since: since}
 }
 
 func (h *Handlers) changeForm(c echo.Context) error {

@@ -14,10 +14,12 @@ import (
 	"github.com/axsched/ax/modules/pool"
 )
 
-// Instances reads who has a place.
+// Instances reads who has a place and who wants one.
 type Instances interface {
 	// InPool reads instances that have a place in a pool, oldest first.
 	InPool(ctx context.Context, key domain.PoolKey, limit int) ([]domain.Instance, error)
+	// WaitForPool reads instances that wait for a place in a pool, the longest waiting first.
+	WaitForPool(ctx context.Context, key domain.PoolKey, limit int) ([]domain.Instance, error)
 }
 
 // Handlers answers the routes of pools. All fields must be set.

@@ -93,6 +93,15 @@ func (w *world) InPool(_ context.Context, key domain.PoolKey, _ int) ([]domain.I
 	return out, nil
 }
 
+// WaitForPool is one that waits, of another job.
+func (w *world) WaitForPool(_ context.Context, key domain.PoolKey, limit int) ([]domain.Instance, error) {
+	var out []domain.Instance
+	for range min(w.uses[key.Name].Waiting, limit) {
+		out = append(out, domain.Instance{ID: 6, JobName: "patient", ReadyAt: time.Date(2026, 2, 3, 4, 5, 0, 0, time.UTC), Status: domain.Status{State: domain.Running, Label: domain.HeldPool}})
+	}
+	return out, nil
+}
+
 func (w *world) put(token, name, body string) edge.Answer {
 	return w.API(token, "PUT", "/api/v1/pools/"+name, body)
 }
@@ -250,7 +259,7 @@ func TestPagesOfPools(t *testing.T) {
 		w.uses["db"], w.jobs = domain.PoolUse{Used: 1, Waiting: 12}, []string{"stat"}
 		const page = "/pools/default%2Fdb"
 		says(b.Get("/pools"), 200, `href="/pools/default%2Fdb"`, "1 of 3", "t&lt;b&gt;")
-		says(b.Get(page), 200, "a&lt;b&gt;", "orphan", `href="/jobs/stat"`, `name="ver" value="1"`)
+		says(b.Get(page), 200, "a&lt;b&gt;", "orphan", "patient", `datetime="2026-02-03T04:05:00Z"`, `href="/instances?pool=db&amp;place=holds"`, `href="/instances?pool=db&amp;place=waits"`, `href="/jobs/stat"`, `name="ver" value="1"`)
 		says(b.Get(page, "Accept-Language", "zh-CN"), 200, "资源池 db")
 		if a := b.Submit(page, page, "ver", "1", "limit", "5", "title", "t<b>"); a.Status != 303 || a.Header.Get("Location") != page {
 			t.Errorf("changed: %d %s", a.Status, a.Header.Get("Location"))
