@@ -188,6 +188,7 @@ func navigation(c *core) []httpx.NavEntry {
 		{Page: "ledger", URL: "/ledger", Action: domain.ActJobRead},
 		{Page: "calendars", URL: "/calendars", Action: domain.ActJobRead},
 		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
+		{Page: "pools", URL: "/pools", Action: domain.ActPoolRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
 		{Page: "incidents", URL: "/incidents", Action: domain.ActInstanceRead, Count: c.incidents.OpenCount},
 		{Page: "audit", URL: "/audit", Action: domain.ActAuditRead},
