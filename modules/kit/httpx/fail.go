@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,9 @@ var statusOf = map[domain.Kind]int{
 	domain.Exists: http.StatusConflict, domain.Denied: http.StatusForbidden, domain.Unauthentic: http.StatusUnauthorized,
 	domain.TooLarge: http.StatusRequestEntityTooLarge, domain.Unavailable: http.StatusServiceUnavailable,
 }
+
+// plainSlash finds calls whose path seems to name something of a project with a slash of its own.
+var plainSlash = regexp.MustCompile(`^/api/v1/(jobs|calendars|pools)/[^/]+/[^/]`)
 
 // translate is the one place where errors become HTTP. form says that a browser's
 // form is answered.
@@ -134,6 +138,9 @@ func (r *Router) answerError(err error, c echo.Context) {
 	c.SetRequest(c.Request().WithContext(ctx))
 	f := translate(err, sc.form != nil)
 	f.RequestID = sc.id
+	if f.status == http.StatusNotFound && !f.own && plainSlash.MatchString(c.Request().URL.EscapedPath()) {
+		f.Hint = "in a path the slash of project/name is written %2F"
+	}
 	if f.status >= 500 {
 		r.logFault(c, err)
 	}

@@ -64,7 +64,8 @@ func (r *Router) openAPI() map[string]any {
 	return map[string]any{
 		"openapi": "3.0.3",
 		"info": map[string]any{"title": "AX", "version": r.o.Version,
-			"description": "Instants are RFC 3339, ids are strings, a business date is 2026-02-03. Lists page by cursor: pass the cursor of an answer to get what comes after it; an empty one is the end."},
+			"description": "Instants are RFC 3339, ids are strings, a business date is 2026-02-03. Lists page by cursor: pass the cursor of an answer to get what comes after it; an empty one is the end. " +
+				"Jobs, calendars and pools are named [project/]name; in a path the slash is written %2F, as in /api/v1/jobs/pay%2Forder_stat_daily."},
 		"paths":    paths,
 		"security": []any{map[string]any{"token": []any{}}},
 		"components": map[string]any{
@@ -90,7 +91,7 @@ func operation(route Route) map[string]any {
 	}
 	params := []any{}
 	for _, m := range pathParam.FindAllStringSubmatch(route.Path, -1) {
-		params = append(params, map[string]any{"name": m[1], "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		params = append(params, pathParameter(m[1]))
 	}
 	for _, p := range d.Query {
 		kind := p.Kind
@@ -110,6 +111,19 @@ func operation(route Route) map[string]any {
 		op["requestBody"] = map[string]any{"required": true, "content": content(d.Body)}
 	}
 	return op
+}
+
+// named are the parameters in a path that name something of a project.
+var named = map[string]string{"job": "order_stat_daily", "calendar": "workdays", "pool": "warehouse"}
+
+// pathParameter describes a parameter in the path. A name with a project is one segment of it.
+func pathParameter(name string) map[string]any {
+	p := map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}}
+	if example, ok := named[name]; ok {
+		p["description"] = "[project/]name, or the id. The project default needs no naming. In the path the slash is written %2F, and other characters are encoded as in any URL: pay%2F" + example + "."
+		p["examples"] = map[string]any{"in the project default": map[string]any{"value": example}, "in the project pay, sent as pay%2F" + example: map[string]any{"value": "pay/" + example}}
+	}
+	return p
 }
 
 // operationID is the method and the words of the path.
