@@ -106,7 +106,7 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 		return // killed or handed back while it waited
 	}
 	if n.cutOff(a) {
-		a.cancel(runner.ErrLost)
+		a.cancel(n.unanswered(n.silence()))
 	}
 	start := n.cfg.Now()
 	crash.At("worker.answered")
@@ -116,7 +116,7 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	}
 	crash.At("worker.started")
 	if n.cutOff(a) { // this process may have stood still since
-		a.cancel(runner.ErrLost)
+		a.cancel(n.unanswered(n.silence()))
 	}
 	n.meter.starts.Inc()
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
@@ -141,7 +141,7 @@ func (n *Node) executeAll(as []*attempt) {
 	starts, reports := make([]journal.Start, len(as)), make([]protocol.Report, len(as))
 	for i, a := range as {
 		if n.cutOff(a) {
-			a.cancel(runner.ErrLost)
+			a.cancel(n.unanswered(n.silence()))
 		}
 		starts[i] = journal.Start{Attempt: a.id, At: start, Body: n.place}
 	}
@@ -195,14 +195,15 @@ func (n *Node) cutOff(a *attempt) bool {
 // overdue ends what must not outlive a silence that ends with the heartbeat sent now: the center may have given it to
 // somebody else meanwhile. A machine that slept, or a worker that was frozen, never sees its own silence.
 func (n *Node) overdue(sent time.Duration) {
-	if last := time.Duration(n.answered.Load()); last == 0 || sent-last <= unrenewedLimit {
+	last := time.Duration(n.answered.Load())
+	if last == 0 || sent-last <= unrenewedLimit {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, a := range append(n.book.in(queued), n.book.in(running)...) {
 		if a.task.OnLost == protocol.OnLostWait {
-			a.cancel(runner.ErrLost)
+			a.cancel(n.unanswered(sent - last))
 		}
 	}
 }

@@ -97,20 +97,25 @@ func (n *Node) beatLoop(ctx context.Context) {
 			return
 		}
 		if n.silence() > unrenewedLimit {
-			n.cancelRunning(runner.ErrLost, n.cutOff)
+			n.cancelRunning(n.unanswered(n.silence()), n.cutOff)
 		}
 	}
 }
 
 // beat sends one heartbeat and takes the clocks' difference from it.
 func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
-	ctx, cancel := context.WithTimeout(ctx, beatLimit)
+	limit, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
 	hb := n.heartbeat()
 	sent, wall := n.cfg.Boot(), n.cfg.Now()
-	b, err := n.link.Beat(ctx, hb, n.cfg.LostAfter)
+	b, err := n.link.Beat(limit, hb, n.cfg.LostAfter)
 	if err != nil {
 		n.meter.beatErrors.Inc()
+		if ctx.Err() == nil {
+			fault := transport.Fault(err)
+			n.beatFault.Store(fault)
+			n.runner.Unheard(because(fault))
+		}
 		return b, err
 	}
 	if trip := n.cfg.Boot() - sent; trip <= clockTrip {
@@ -118,10 +123,27 @@ func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 	}
 	if b.Holder == "" {
 		n.overdue(sent)
+		n.beatFault.Store(nil)
 		n.answered.Store(int64(sent))
 		n.runner.Renewed(sent)
 	}
 	return b, nil
+}
+
+// because says why a heartbeat was not answered, in words that begin with that; "" for nil.
+func because(fault *transport.ProbeError) string {
+	switch {
+	case fault == nil:
+		return ""
+	case fault.Answers:
+		return "because Redis took no writes: " + fault.Words()
+	}
+	return "because Redis did not answer"
+}
+
+// unanswered is the cause of ending what must not outlive a silence of the center.
+func (n *Node) unanswered(silence time.Duration) error {
+	return runner.Unanswered(silence, because(n.beatFault.Load()))
 }
 
 func (n *Node) heartbeat() protocol.Heartbeat {

@@ -63,7 +63,11 @@ func (n *Node) unheard(s Status) string {
 	case s.BeatAge < 0:
 		return "no heartbeat was answered yet"
 	case s.BeatAge > n.cfg.LostAfter.Milliseconds():
-		return fmt.Sprintf("no heartbeat was answered for %.0f s: Redis is out of reach", float64(s.BeatAge)/1000)
+		why := "Redis is out of reach"
+		if fault := n.beatFault.Load(); fault != nil && fault.Answers {
+			why = "Redis answers and takes no writes: " + fault.Words()
+		}
+		return fmt.Sprintf("no heartbeat was answered for %.0f s: %s", float64(s.BeatAge)/1000, why)
 	}
 	return ""
 }

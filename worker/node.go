@@ -52,12 +52,13 @@ type Node struct {
 	clock skew
 
 	// Of the heartbeat, on the boot clock; 0 before the first answer.
-	answered atomic.Int64
-	skew     atomic.Int64 // clock.off
-	drained  atomic.Bool  // asked for by the center
-	stopping atomic.Bool
-	beatNow  chan struct{}
-	fatal    chan error // capacity 1: why the node cannot go on
+	answered  atomic.Int64
+	beatFault atomic.Pointer[transport.ProbeError] // why the last one was not answered; nil: it was
+	skew      atomic.Int64                         // clock.off
+	drained   atomic.Bool                          // asked for by the center
+	stopping  atomic.Bool
+	beatNow   chan struct{}
+	fatal     chan error // capacity 1: why the node cannot go on
 
 	place []byte // see ownPlace
 	// doubted is what a life left that may not be over; it is settled when the name is ours. Nil: nothing is in doubt.

@@ -25,6 +25,7 @@ type child struct {
 	pumps   sync.WaitGroup
 	stdin   *os.File
 	silence time.Duration // the longest of the center that is over; under the runner's lock
+	unheard *string       // why it was, where that is known; likewise
 }
 
 // start forks the program in a session of its own and hands it to the watchdog.
@@ -259,9 +260,11 @@ func (c *child) foreign(r *Runner) stop {
 	if !c.spec.Deadline.IsZero() && now.After(c.spec.Deadline.Add(c.spec.Grace)) {
 		return stop{outcome: Timeout, reason: "timed out; the watchdog ended it because the worker did not", at: now, forced: true}
 	}
-	if silence := r.silenceOf(c); c.spec.Unrenewed > 0 && silence > c.spec.Unrenewed-leaseSlack {
-		return stop{outcome: Lost, at: now, forced: true,
-			reason: fmt.Sprintf("ended because the center had not answered for %v", silence.Round(time.Second))}
+	if silence, why := r.silenceOf(c); c.spec.Unrenewed > 0 && silence > c.spec.Unrenewed-leaseSlack {
+		if why != "" {
+			silence = min(silence, c.spec.Unrenewed) // when it was ended, however long the silence went on
+		}
+		return stop{outcome: Lost, at: now, forced: true, reason: Unanswered(silence, why).Error()}
 	}
 	return stop{}
 }

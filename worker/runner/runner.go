@@ -32,7 +32,8 @@ type Runner struct {
 	stop   chan struct{}
 	reaped sync.WaitGroup
 
-	renewed atomic.Int64 // boot clock of the last renewal, in ns
+	renewed atomic.Int64           // boot clock of the last renewal, in ns
+	unheard atomic.Pointer[string] // why the last heartbeat was not answered; nil: it was, or that is not known
 
 	mu     sync.Mutex
 	direct map[int]*child // processes that the runner itself started and will wait for; nil for one that is no task
@@ -76,29 +77,41 @@ func (r *Runner) Renewed(sent time.Duration) {
 			return
 		}
 		if r.renewed.CompareAndSwap(old, int64(sent)) {
-			r.remember(bootClock() - time.Duration(old))
+			r.remember(bootClock()-time.Duration(old), r.unheard.Swap(nil))
 			r.guard.renew(sent)
 			return
 		}
 	}
 }
 
-// remember notes a silence of the center that is over with the tasks that lived through it.
-func (r *Runner) remember(silence time.Duration) {
+// Unheard says why a heartbeat was not answered, in words that begin with "because". It stands until the next renewal.
+func (r *Runner) Unheard(why string) { r.unheard.Store(&why) }
+
+// remember notes a silence of the center that is over, and why it was, with the tasks that lived through it.
+func (r *Runner) remember(silence time.Duration, why *string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.direct {
 		if c != nil {
-			c.silence = max(c.silence, silence)
+			if silence > c.silence {
+				c.silence, c.unheard = silence, why
+			}
 		}
 	}
 }
 
-// silenceOf is the longest silence of the center in the life of c, the present one included.
-func (r *Runner) silenceOf(c *child) time.Duration {
+// silenceOf is the longest silence of the center in the life of c, the present one included, and why it was.
+func (r *Runner) silenceOf(c *child) (time.Duration, string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return max(c.silence, bootClock()-time.Duration(r.renewed.Load()))
+	silence, why := c.silence, c.unheard
+	if now := bootClock() - time.Duration(r.renewed.Load()); now > silence {
+		silence, why = now, r.unheard.Load()
+	}
+	if why == nil {
+		return silence, ""
+	}
+	return silence, *why
 }
 
 // BootClock is the time since the machine booted, sleep included: the clock that leases and deadlines are kept on, as it

@@ -72,6 +72,24 @@ var (
 	ErrLost     = errors.New("this worker no longer holds the attempt")
 )
 
+// Unanswered is the cause, an ErrLost, of ending what must not outlive a silence of the center. why says, in words that
+// begin with "because", why no heartbeat was answered; "" = that is not known.
+func Unanswered(silence time.Duration, why string) error {
+	text := fmt.Sprintf("ended because the center had not answered for %v", silence.Round(time.Second))
+	if why != "" {
+		text = fmt.Sprintf("ended after %v %s", silence.Round(time.Second), why)
+	}
+	return &unanswered{text}
+}
+
+type unanswered struct{ text string }
+
+// Error says it.
+func (u *unanswered) Error() string { return u.text }
+
+// Unwrap tells its kind.
+func (u *unanswered) Unwrap() error { return ErrLost }
+
 // Result is what is known when nothing of the task is alive any more.
 type Result struct {
 	Outcome Outcome

@@ -260,6 +260,41 @@ func TestARenewalAfterTheKillDoesNotHideItsReason(t *testing.T) {
 	}
 }
 
+// What became of the heartbeats is told with the task that the watchdog ended for them, also when they are answered again,
+// and not with one that begins later.
+func TestTheReasonOfTheSilenceIsTold(t *testing.T) {
+	b := newBench(t)
+	b.Renewed(bootClock())
+	spec := Spec{Attempt: 7, Argv: []string{"sleep", "600"}, Unrenewed: 700 * time.Millisecond}.withDefaults()
+	c, err := b.start(spec, b.spool.Create(7))
+	must(t, err)
+	b.Unheard("because Redis did not answer")
+	<-c.exited // the watchdog killed it
+	b.Renewed(bootClock())
+	res := c.result(c.await(context.Background(), b.Runner), c.end(b.Runner))
+	if res.Outcome != Lost || !strings.HasPrefix(res.Message, "ended after 1s because Redis did not answer") {
+		t.Errorf("it reads %+v", res)
+	}
+	spec.Attempt = 8
+	b.Renewed(bootClock())
+	c, err = b.start(spec, b.spool.Create(8))
+	must(t, err)
+	<-c.exited
+	res = c.result(c.await(context.Background(), b.Runner), c.end(b.Runner))
+	if res.Outcome != Lost || !strings.Contains(res.Message, "the center had not answered") {
+		t.Errorf("a later one reads %+v", res)
+	}
+}
+
+// A task that is ended for a silence by the worker itself says so too, and counts as lost.
+func TestACauseThatNamesTheSilenceIsALoss(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Unanswered(30*time.Second, "because Redis did not answer"))
+	if got := OutcomeOf(ctx); got != Lost || context.Cause(ctx).Error() != "ended after 30s because Redis did not answer" {
+		t.Errorf("%s: %v", got, context.Cause(ctx))
+	}
+}
+
 func TestWatchdogUnderstandsOnlyItsWords(t *testing.T) {
 	w := &watchdog{tasks: map[int64]watched{}, log: io.Discard}
 	for _, line := range []string{"", "x", "s 1 2", "e x", "s 1 2 3 4 x", "r"} {

@@ -61,7 +61,17 @@ func (e *ProbeError) Said() string {
 	return strings.TrimSuffix(text, ".")
 }
 
-func failed(err error) *ProbeError {
+// Words are Redis' own, without what was being done; those of the connection where Redis said nothing.
+func (e *ProbeError) Words() string {
+	var said redis.Error
+	if errors.As(e.Err, &said) {
+		return (&ProbeError{e.Answers, said}).Said()
+	}
+	return e.Said()
+}
+
+// Fault judges what a call of Redis failed with; err must not be nil.
+func Fault(err error) *ProbeError {
 	var said redis.Error
 	return &ProbeError{Answers: errors.As(err, &said) || errors.Is(err, ErrForeign), Err: err}
 }
@@ -74,7 +84,7 @@ func (p *Probe) Ask(ctx context.Context, database time.Time) (Probed, error) {
 	word, key := rand.Text(), protocol.KeyProbe(p.holder)
 	res, err := probeScript.Run(ctx, p.c, []string{protocol.KeyClock, key}, word, database.UnixMilli()).Slice()
 	if err != nil {
-		return Probed{}, failed(foreign(ctx, p.c, err, protocol.KeyClock, key))
+		return Probed{}, Fault(foreign(ctx, p.c, err, protocol.KeyClock, key))
 	}
 	if len(res) != 2 {
 		return Probed{}, &ProbeError{true, fmt.Errorf("its answer %v to a write is not understood", res)}
@@ -83,7 +93,7 @@ func (p *Probe) Ask(ctx context.Context, database time.Time) (Probed, error) {
 	out := Probed{Ahead: time.Duration(ms) * time.Millisecond}
 	back, err := p.c.Get(ctx, key).Result()
 	if err != nil {
-		return Probed{}, failed(fmt.Errorf("what was written cannot be read back: %w", err))
+		return Probed{}, Fault(fmt.Errorf("what was written cannot be read back: %w", err))
 	}
 	if back != word {
 		return Probed{}, &ProbeError{true, errors.New("what was written is not there a moment later")}
