@@ -105,17 +105,22 @@ func (l *crashLoad) places() {
 // busiest says when the most were alive at once, and how many.
 func busiest(lives []setup.Life) (at time.Time, most int) {
 	for _, one := range lives {
-		n := 0
-		for _, other := range lives {
-			if !other.From.After(one.From) && other.To.After(one.From) {
-				n++
-			}
-		}
-		if n > most {
+		if n := alive(lives, one.From); n > most {
 			at, most = one.From, n
 		}
 	}
 	return at, most
+}
+
+// alive is how many were at a moment.
+func alive(lives []setup.Life, at time.Time) int {
+	n := 0
+	for _, l := range lives {
+		if !l.From.After(at) && l.To.After(at) {
+			n++
+		}
+	}
+	return n
 }
 
 // atOnce is how long something may take that waits for nothing, on a loaded machine.
