@@ -24,7 +24,10 @@ type bench struct {
 	n   int
 }
 
-func newBench(t *testing.T, url string) *bench {
+func newBench(t *testing.T, url string) *bench { return newBenchAt(t, url, time.Now) }
+
+// newBenchAt is one whose definitions and instances are made at moments that a test chooses.
+func newBenchAt(t *testing.T, url string, wall func() time.Time) *bench {
 	db, err := dbx.Open(t.Context(), url, dbx.Options{Pool: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +37,7 @@ func newBench(t *testing.T, url string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &life{o: Options{Config: config.Default()}, clock: &clock{wall: time.Now}, ids: ids, nudger: newNudger()}
+	l := &life{o: Options{Config: config.Default()}, clock: &clock{wall: wall}, ids: ids, nudger: newNudger()}
 	b := &bench{core: l.newCore(db), t: t}
 	b.ctx = domain.WithPrincipal(t.Context(), domain.Principal{Name: "tester", Kind: domain.PrincipalSystem})
 	return b

@@ -11,11 +11,13 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Reader reads figures back. All fields must be set; safe for concurrent use.
+// Reader reads figures and the graph back. Safe for concurrent use.
 type Reader struct {
 	Store     *store.Store
 	Instances Instances
 	Jobs      Jobs
+	Deps      Deps           // nil: what ran waited for nothing
+	Plans     Plans          // nil: nothing is known of what did not run
 	Zone      *time.Location // in which a day is counted
 }
 

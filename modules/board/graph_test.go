@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -17,6 +18,13 @@ type pictured struct {
 	jobs  []domain.JobName
 	edges []domain.JobEdge
 	days  map[domain.BizDate]map[domain.ID]domain.State
+	// then is what is told of how jobs stood, whatever the date.
+	then   []domain.JobThen
+	shapes map[domain.ID]domain.JobShape
+	used   map[domain.ID]int // versions of instances; 1 where none is named
+	waited []domain.InstanceDep
+	absent map[domain.ID]domain.Absence
+	starts []domain.StartEdge
 }
 
 func picture(edges string) *pictured {
@@ -56,7 +64,42 @@ func (p *pictured) on(date domain.BizDate, states string) *pictured {
 	return p
 }
 
-func (p *pictured) reader() *Reader { return &Reader{Instances: p, Jobs: p} }
+func (p *pictured) reader() *Reader {
+	return &Reader{Instances: p, Jobs: p, Deps: p, Plans: p, Zone: time.UTC}
+}
+
+func (p *pictured) Otherwise(context.Context, domain.ProjectSet, time.Time, time.Time) ([]domain.JobThen, error) {
+	return p.then, nil
+}
+
+func (p *pictured) Shapes(_ context.Context, versions []domain.JobVersion, _ time.Time) (map[domain.ID]domain.JobShape, error) {
+	out := map[domain.ID]domain.JobShape{}
+	for _, v := range versions {
+		out[v.JobID] = p.shapes[v.JobID]
+	}
+	return out, nil
+}
+
+func (p *pictured) Starts(context.Context) ([]domain.StartEdge, error) { return p.starts, nil }
+
+func (p *pictured) WaitedFor(_ context.Context, instances []domain.ID) (out []domain.InstanceDep, _ error) {
+	for _, row := range p.waited {
+		if slices.Contains(instances, row.InstanceID) {
+			out = append(out, row)
+		}
+	}
+	return out, nil
+}
+
+func (p *pictured) Absences(_ context.Context, jobs []domain.ID, _ domain.BizDate) (map[domain.ID]domain.Absence, error) {
+	out := map[domain.ID]domain.Absence{}
+	for _, id := range jobs {
+		if a, known := p.absent[id]; known {
+			out[id] = a
+		}
+	}
+	return out, nil
+}
 
 func (p *pictured) ByIDs(context.Context, []domain.ID) (map[domain.ID]domain.Instance, error) {
 	return nil, nil
@@ -77,7 +120,7 @@ func (p *pictured) FirstNames(context.Context, domain.ProjectSet, int) ([]domain
 func (p *pictured) OnDate(_ context.Context, jobs []domain.ID, date domain.BizDate) (out []domain.JobDay, _ error) {
 	for job, state := range p.days[date] {
 		if slices.Contains(jobs, job) {
-			out = append(out, domain.JobDay{Job: job, BizDate: date, Status: domain.Status{State: state}})
+			out = append(out, domain.JobDay{Job: job, BizDate: date, Instance: 1000 + job, Version: max(p.used[job], 1), Status: domain.Status{State: state}})
 		}
 	}
 	return out, nil
@@ -155,13 +198,17 @@ func TestThePartOfAGraphThatIsWanted(t *testing.T) {
 			t.Errorf("%+v: %q with %d edges, want %q with %d; %v", c.choice, got.names(), len(got.Edges), c.want, c.edges, err)
 		}
 	}
-	if n, ok, err := r.Node(t.Context(), key("b"), march, everything); err != nil || !ok || len(n.WaitingFor) != 1 || n.WaitingFor[0].Key.Name != "c" || n.Day.State != domain.Failed {
+	day, err := r.Graph(t.Context(), Choice{}, march, march, everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, ok, err := r.Node(t.Context(), day, key("b"), everything); err != nil || !ok || len(n.WaitingFor) != 1 || n.WaitingFor[0].Key.Name != "c" || n.Day.State != domain.Failed {
 		t.Errorf("c waits for b, got %+v, %v", n, err)
 	}
-	if n, ok, err := r.Node(t.Context(), key("c"), march, everything); err != nil || !ok || len(n.WaitingFor) != 0 || n.Day.State != "" {
+	if n, ok, err := r.Node(t.Context(), day, key("c"), everything); err != nil || !ok || len(n.WaitingFor) != 0 || n.Day.State != "" {
 		t.Errorf("d has succeeded, yet waits: %+v, %v", n, err)
 	}
-	if _, ok, err := r.Node(t.Context(), key("b"), march, domain.ProjectSet{IDs: []domain.ID{2}}); ok || err != nil {
+	if _, ok, err := r.Node(t.Context(), day, key("b"), domain.ProjectSet{IDs: []domain.ID{2}}); ok || err != nil {
 		t.Errorf("a job of a project out of sight is shown, %v", err)
 	}
 	ring := picture("a>b b>a").on(march, "a=failed").reader()
@@ -190,7 +237,7 @@ func TestTheDateOfAGraphThatWasAskedForNone(t *testing.T) {
 	}
 }
 
-// A thousand jobs are drawn; of more it is only said how many they are, unless a part is chosen.
+// MostDrawn jobs are drawn; of more it is only said how many they are, unless a part is chosen.
 func TestAGraphThatNobodyCouldRead(t *testing.T) {
 	chains := func(n int) *pictured {
 		p := &pictured{days: map[domain.BizDate]map[domain.ID]domain.State{march: {1: domain.Failed}}}

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -32,8 +33,25 @@ type Jobs interface {
 	Edges(ctx context.Context, seen domain.ProjectSet) (byUp, byDown []domain.JobEdge, err error)
 	// Resolve finds jobs by name; those that are not there are absent.
 	Resolve(ctx context.Context, keys []domain.JobKey) (map[domain.JobKey]domain.ID, error)
+	// Otherwise reads the jobs of the projects of which it can't be said without a look that they
+	// stood at a moment as they stand now, without those deleted before deletedSince, by id.
+	Otherwise(ctx context.Context, seen domain.ProjectSet, at, deletedSince time.Time) ([]domain.JobThen, error)
+	// Shapes reads what versions say of their place in the graph, names as they were meant at the moment.
+	Shapes(ctx context.Context, versions []domain.JobVersion, at time.Time) (map[domain.ID]domain.JobShape, error)
+	// Starts reads the edges of the definitions in force over which an upstream starts a job.
+	Starts(ctx context.Context) ([]domain.StartEdge, error)
 	// FirstNames reads the first jobs of the projects by name, at most limit.
 	FirstNames(ctx context.Context, seen domain.ProjectSet, limit int) ([]domain.JobName, error)
+}
+
+// Deps reads what instances wait or waited for.
+type Deps interface {
+	WaitedFor(ctx context.Context, instances []domain.ID) ([]domain.InstanceDep, error)
+}
+
+// Plans tells why jobs have no instance about a business date, as if none had; of some it may know nothing.
+type Plans interface {
+	Absences(ctx context.Context, jobs []domain.ID, date domain.BizDate) (map[domain.ID]domain.Absence, error)
 }
 
 // JobFinder finds jobs that are not deleted.

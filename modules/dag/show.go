@@ -42,3 +42,8 @@ func (g *Graph) Of(ctx context.Context, instance domain.ID) ([]Dependency, error
 func (g *Graph) Waiters(ctx context.Context, job domain.ID, day domain.BizDate) ([]domain.InstanceDep, error) {
 	return g.Store.About(ctx, job, day, sweepPage)
 }
+
+// WaitedFor lists what each of the instances depends on, in the order of their ids.
+func (g *Graph) WaitedFor(ctx context.Context, instances []domain.ID) ([]domain.InstanceDep, error) {
+	return g.Store.OfAll(ctx, instances)
+}

@@ -7,7 +7,9 @@ type JobDay struct {
 	Job      ID
 	BizDate  BizDate
 	Instance ID
+	Version  int // of the job, that the instance was made with
 	Status
+	Why               string    // of one that policy skipped, as it was written down; else ""
 	Started, Finished time.Time // zero: not yet
 }
 
@@ -27,7 +29,7 @@ type JobName struct {
 	DeletedAt     time.Time // zero: it is there
 }
 
-// JobEdge leads from a job to one that depends on it, under the definitions in force.
+// JobEdge leads from a job to one that depends on it.
 type JobEdge struct {
 	Up, Down ID
 	Back     bool // only on earlier dates of Up

@@ -101,14 +101,27 @@ func nodeName(ctx context.Context, n Node) string {
 	if n.Title != "" {
 		name = n.Title + " (" + n.ID + ")"
 	}
-	text := name + ", " + ui.StatusText(say, n.Status)
+	text := name + ", " + nodeState(say, n)
 	if n.Fires > 1 {
 		text += ", " + i18n.T(ctx, "dag.fires", "n", n.Fires)
 	}
-	if n.Stale != "" {
-		text += ", " + n.Stale
+	for _, more := range []string{n.Stale, n.Since} {
+		if more != "" {
+			text += ", " + more
+		}
 	}
 	return text
+}
+
+// nodeState is the state of a node in words, or why it has none.
+func nodeState(say func(key string, args ...any) string, n Node) string {
+	switch {
+	case n.Said == "":
+		return ui.StatusText(say, n.Status)
+	case n.Status.State == "":
+		return n.Said
+	}
+	return ui.StatusText(say, n.Status) + ", " + n.Said
 }
 
 // near is the ids at the other ends of each node's edges.

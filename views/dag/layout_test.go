@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"testing"
 	"time"
@@ -91,6 +92,25 @@ func TestPlanOfAThousandIsQuick(t *testing.T) {
 	plan(nodes, edges)
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("1,000 nodes took %s", took)
+	}
+}
+
+// One, 1,200 and one: the whole page, with the picture, in less than a second.
+func TestAPageOfAWideJoinIsQuick(t *testing.T) {
+	p := GraphPage{BizDate: "2026-03-08", PageURL: "/dag", Nodes: []Node{{ID: "first"}, {ID: "last"}}}
+	for i := range 1200 {
+		id := fmt.Sprintf("m%04d", i)
+		p.Nodes = append(p.Nodes, Node{ID: id, Said: "Not planned", Absent: "unplanned"})
+		p.Edges = append(p.Edges, Edge{From: "first", To: id}, Edge{From: id, To: "last"})
+	}
+	start := time.Now()
+	if err := Graph(p).Render(t.Context(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	t.Logf("1,202 nodes took %s", took)
+	if took > time.Second {
+		t.Errorf("1,202 nodes took %s", took)
 	}
 }
 

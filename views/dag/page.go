@@ -13,12 +13,14 @@ import (
 type GraphPage struct {
 	layout.Shell
 	BizDate  string
+	Basis    string // as of when it is drawn, in words
 	Job      string
 	Failing  bool
 	AsList   bool
 	JobNames []string
 	Nodes    []Node
 	Edges    []Edge
+	Changes  Changes
 	// Cut is said when more jobs were asked for than can be drawn, and none is.
 	Cut     string
 	NewJob  ui.Action
@@ -37,14 +39,30 @@ type Node struct {
 	Fires  int // instances of that date; 0 or 1 is not shown
 	// Stale says what upstream ran again since its instance began; "": not so.
 	Stale string
+	// Said is why there is no instance on that date, or why the one that is there was skipped;
+	// Absent is the kind of the former, in the words of the domain. "": the state says all.
+	Said, Absent string
+	Instance     string // its address; "": there is none
+	Since        string // how the job stands today, where that is otherwise
+	Gone         bool   // it has been deleted since
 }
 
 // Edge leads from upstream to downstream, by node ids. Back says that only earlier dates of the
-// upstream are waited for.
+// upstream are waited for, Gone that it is defined no more.
 type Edge struct {
 	From, To string
 	Back     bool
+	Gone     bool
 }
+
+// Changes is what of the drawn part is otherwise today. More says how many are not listed.
+type Changes struct {
+	Count, More int
+	List        []Change
+}
+
+// Change is one of them. Kind is gone, changed or new.
+type Change struct{ Kind, Text string }
 
 // Panel says what matters about the selected node.
 type Panel struct {

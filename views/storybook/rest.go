@@ -31,6 +31,12 @@ func graphStories() []Story {
 			p.AsList = true
 			return dag.Graph(p)
 		}},
+		{"dag-then", func(s layout.Shell) templ.Component { return dag.Graph(pastGraph(s)) }},
+		{"dag-then-list", func(s layout.Shell) templ.Component {
+			p := pastGraph(s)
+			p.AsList = true
+			return dag.Graph(p)
+		}},
 		{"dag-empty", func(s layout.Shell) templ.Component {
 			return dag.Graph(dag.GraphPage{Shell: s, BizDate: "2026-11-27", PageURL: "/dag", NewJob: ui.Action{URL: "/jobs/new"}})
 		}},
@@ -43,6 +49,22 @@ func graphStories() []Story {
 			return dag.Graph(p)
 		}},
 	}
+}
+
+// pastGraph is a date that has passed: some did not run, and some are otherwise today.
+func pastGraph(s layout.Shell) dag.GraphPage {
+	p := graphPage(s)
+	p.Basis = word(s.Lang, "As it was on 2026-11-26: what ran is drawn by the version that ran, all else as it was defined at the end of that day (Asia/Shanghai).",
+		"2026-11-26 当时的样子：运行过的按其实际运行的版本绘制，其余按当天结束时的定义绘制（Asia/Shanghai）。")
+	last := len(p.Nodes) - 1
+	p.Nodes[last].Said, p.Nodes[last].Absent = word(s.Lang, "Not planned", "未计划"), "unplanned"
+	p.Nodes[0].Status, p.Nodes[0].Said, p.Nodes[0].Absent = ui.Status{}, word(s.Lang, "Missed: older than 7 days", "错过 1 次：调度器处理时已超过 7 天"), "missed"
+	p.Nodes[1].Instance, p.Nodes[1].Since = "/instances/1", word(s.Lang, "v3; today v5", "v3，现为 v5")
+	p.Nodes[2].Gone, p.Nodes[2].Since = true, word(s.Lang, "v1; deleted since", "v1，此后已删除")
+	p.Edges[0].Gone = true
+	p.Changes = dag.Changes{Count: 60, More: 57, List: []dag.Change{{Kind: "changed", Text: p.Nodes[1].ID + ": " + p.Nodes[1].Since}, {Kind: "gone", Text: p.Nodes[2].ID + ": " + p.Nodes[2].Since},
+		{Kind: "new", Text: word(s.Lang, "order_stat_daily depends on sync_channel_daily today", "order_stat_daily 现依赖 sync_channel_daily")}}}
+	return p
 }
 
 func graphPage(s layout.Shell) dag.GraphPage {

@@ -39,6 +39,9 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/search", Action: domain.ActProjectRead, Handler: h.search},
 		{Method: "GET", Path: "/api/v1/dashboard", Action: domain.ActInstanceRead, Handler: h.apiDashboard,
 			Doc: httpx.Doc{Summary: "The five figures of today; one that can't be read is null", Answer: apiDay{}}},
+		{Method: "GET", Path: "/api/v1/dag", Action: domain.ActJobRead, Handler: h.apiGraph,
+			Doc: httpx.Doc{Summary: "The dependencies as they were on a business date, how each job stood on it, and what is otherwise today", Answer: apiGraph{},
+				Query: []httpx.Param{{Name: "biz_date", Text: "today, or the last date on which anything ran, without it"}, {Name: "job", Text: "the neighbourhood of this job"}, {Name: "failing", Kind: "boolean", Text: "what failed and what waits for it"}}}},
 	}
 }
 

@@ -31,6 +31,9 @@ type world struct {
 	instances map[domain.ID]domain.Instance
 	names     map[domain.ID]domain.JobName
 	edges     []domain.JobEdge
+	then      []domain.JobThen
+	shapes    map[domain.ID]domain.JobShape
+	absent    map[domain.ID]domain.Absence
 	noWrites  string // why the database takes none
 	away      bool   // what is not in the counters can't be read
 }
@@ -67,6 +70,20 @@ func (w *world) Dependents(_ context.Context, jobs []domain.ID) (map[domain.ID]i
 
 func (w *world) Edges(context.Context, domain.ProjectSet) (byUp, byDown []domain.JobEdge, err error) {
 	return w.edges, w.edges, nil // a chain of rising ids: both orders are one
+}
+
+func (w *world) Otherwise(context.Context, domain.ProjectSet, time.Time, time.Time) ([]domain.JobThen, error) {
+	return w.then, nil
+}
+
+func (w *world) Shapes(context.Context, []domain.JobVersion, time.Time) (map[domain.ID]domain.JobShape, error) {
+	return w.shapes, nil
+}
+
+func (w *world) Starts(context.Context) ([]domain.StartEdge, error) { return nil, nil }
+
+func (w *world) Absences(_ context.Context, jobs []domain.ID, _ domain.BizDate) (map[domain.ID]domain.Absence, error) {
+	return w.absent, nil
 }
 
 func (w *world) Resolve(_ context.Context, keys []domain.JobKey) (map[domain.JobKey]domain.ID, error) {
@@ -111,7 +128,7 @@ func (w *world) days(jobs []domain.ID) []domain.JobDay {
 	}
 	var out []domain.JobDay
 	for _, in := range latest {
-		out = append(out, domain.JobDay{Job: in.JobID, BizDate: in.BizDate, Instance: in.ID, Status: in.Status, Started: in.StartedAt, Finished: in.FinishedAt})
+		out = append(out, domain.JobDay{Job: in.JobID, BizDate: in.BizDate, Instance: in.ID, Version: max(in.Version, 1), Status: in.Status, Started: in.StartedAt, Finished: in.FinishedAt})
 	}
 	slices.SortFunc(out, func(a, b domain.JobDay) int { return b.BizDate.Compare(a.BizDate) })
 	return out
@@ -141,7 +158,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
 			st := store.New(e.DB)
 			w.tally = board.Tally{Store: st}
-			reader := &board.Reader{Store: st, Instances: w, Jobs: w, Zone: zone}
+			reader := &board.Reader{Store: st, Instances: w, Jobs: w, Plans: w, Zone: zone}
 			return (&web.Handlers{Reader: reader, Search: &board.Search{Jobs: w, Instances: w, Workers: w}, Now: func() time.Time { return w.now },
 				NoWrites: func() string { return w.noWrites }}).Routes()
 		})
@@ -413,6 +430,92 @@ func TestTheGraphHasTheStatesOfOneDate(t *testing.T) {
 	})
 }
 
+// A date in the past is drawn as it was, says so and what is otherwise today, in words and to programs. (G-D9)
+func TestTheGraphOfADateIsAsItWas(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		at := time.Date(2026, 2, 1, 9, 0, 0, 0, w.zone)
+		in := w.ends(w.starts(w.born(1, at), at), at.Add(time.Minute), domain.Success)
+		deleted := w.names[3]
+		deleted.DeletedAt = w.now
+		w.names[3] = deleted
+		w.names[4] = domain.JobName{ID: 4, ProjectID: 7, Key: domain.JobKey{Project: domain.DefaultProject, Name: "delta"}}
+		w.edges = []domain.JobEdge{{Up: 1, Down: 2}, {Up: 2, Down: 4}}
+		w.then = []domain.JobThen{{Job: 2, Then: 3, Now: 5}, {Job: 3, Then: 1}, {Job: 4, Now: 1}}
+		w.shapes = map[domain.ID]domain.JobShape{2: {Job: 2, Title: "<was beta>", Ups: []domain.JobEdge{{Up: 1, Down: 2}}},
+			3: {Job: 3, Title: "gamma", Ups: []domain.JobEdge{{Up: 2, Down: 3}}}}
+		w.absent = map[domain.ID]domain.Absence{2: {Kind: domain.AbsentMissed, Fires: 1, Reason: "older than 7 days", At: at}, 3: {Kind: domain.AbsentUnplanned}}
+		b := w.Browser("admin", edge.AdminPassword)
+		for lang, words := range map[string][]string{
+			"en":    {"As it was on 2026-02-01", "Asia/Shanghai", "5 things have changed since", "beta: v3; today v5", "gamma: v1; deleted since", "gamma depended on beta", "delta depends on beta today", "Missed: older than 7 days", "Not planned", "&lt;was beta&gt;"},
+			"zh-CN": {"2026-02-01 当时的样子", "此后有 5 处变化", "v3，现为 v5", "此后已删除", "错过 1 次：调度器处理时已超过 7 天", "未计划"},
+		} {
+			for _, view := range []string{"", "&view=list"} {
+				page := b.Get("/dag?biz_date=2026-02-01"+view, "Accept-Language", lang)
+				for _, word := range words {
+					if page.Status != 200 || !strings.Contains(page.Body, word) {
+						t.Errorf("%s%s: %d, %q is not said", lang, view, page.Status, word)
+					}
+				}
+				if strings.Contains(page.Body, "⟦") || strings.Contains(page.Body, "<was beta>") {
+					t.Errorf("%s%s: raw text", lang, view)
+				}
+			}
+		}
+		if list := b.Get("/dag?biz_date=2026-02-01&view=list"); !strings.Contains(list.Body, `href="/instances/`+in.ID.String()+`"`) {
+			t.Error("the list does not lead to the instance")
+		}
+		panel := b.Get("/dag?biz_date=2026-02-01&node=gamma", "Accept-Language", "en")
+		if !strings.Contains(panel.Body, "dag-panel") || !strings.Contains(panel.Body, `panel-why">Not planned`) {
+			t.Error("the panel of a job that has been deleted since")
+		}
+		for date, words := range map[string]string{"2026-02-03": "Today: what has an instance", "2026-02-04": "2026-02-04 has not come yet"} {
+			if page := b.Get("/dag?biz_date="+date, "Accept-Language", "en"); !strings.Contains(page.Body, words) {
+				t.Errorf("%s does not say %q", date, words)
+			}
+		}
+		w.sameForPrograms(in)
+	})
+}
+
+// sameForPrograms is what the API says of the date that the page was asked for.
+func (w *world) sameForPrograms(in domain.Instance) {
+	w.T.Helper()
+	var g struct {
+		BizDate, AsOf string
+		Jobs          []struct {
+			Job, Title, State, Since string
+			Instance                 *domain.ID
+			Version, VersionNow      int
+			Absence                  *struct{ Kind, Reason string }
+		}
+		Edges, NewEdges []struct {
+			Up, Down string
+			Gone     bool
+		}
+	}
+	a := w.API(edge.AdminToken, "GET", "/api/v1/dag?biz_date=2026-02-01", "")
+	if a.Status != 200 {
+		w.T.Fatalf("%d %s", a.Status, a.Body)
+	}
+	a.JSON(w.T, &g)
+	if g.BizDate != "2026-02-01" || g.AsOf != "then" || len(g.Jobs) != 3 || len(g.Edges) != 2 || len(g.NewEdges) != 1 {
+		w.T.Fatalf("%s", a.Body)
+	}
+	alpha, beta, gamma := g.Jobs[0], g.Jobs[1], g.Jobs[2]
+	if alpha.Instance == nil || *alpha.Instance != in.ID || alpha.State != "success" || alpha.Absence != nil || alpha.Since != "" {
+		w.T.Errorf("alpha: %+v", alpha)
+	}
+	if beta.Title != "<was beta>" || beta.Version != 3 || beta.VersionNow != 5 || beta.Since != "changed" || beta.Absence == nil || beta.Absence.Kind != "missed" || beta.Instance != nil {
+		w.T.Errorf("beta: %+v", beta)
+	}
+	if gamma.Since != "gone" || gamma.Absence.Kind != "unplanned" || g.Edges[0].Gone || !g.Edges[1].Gone {
+		w.T.Errorf("gamma: %+v, edges %+v", gamma, g.Edges)
+	}
+	if bad := w.API(edge.AdminToken, "GET", "/api/v1/dag?biz_date=2026-2-1", ""); bad.Status != 400 && bad.Status != 422 {
+		w.T.Errorf("a wrong date: %d %s", bad.Status, bad.Body)
+	}
+}
+
 func TestTheGraphOpensOnTheLastDateOnWhichAnythingInItRan(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		yesterday := w.now.AddDate(0, 0, -1)
@@ -445,7 +548,7 @@ func TestAGraphOfTooManyJobsAsksForAChoice(t *testing.T) {
 				t.Errorf("%s: no job can be chosen", lang)
 			}
 		}
-		if page := b.Get("/dag"); !strings.Contains(page.Body, "more than 1000 jobs") && !strings.Contains(page.Body, "more than 1,000 jobs") {
+		if page := b.Get("/dag"); !strings.Contains(page.Body, "more than 1500 jobs") && !strings.Contains(page.Body, "more than 1,500 jobs") {
 			t.Error("it does not say why nothing is drawn")
 		}
 	})

@@ -152,9 +152,18 @@ func (s *Store) About(ctx context.Context, job domain.ID, day domain.BizDate, li
 
 // WaitingOf reads the waiting rows of the instances.
 func (s *Store) WaitingOf(ctx context.Context, ids []domain.ID) ([]domain.InstanceDep, error) {
+	return s.ofInstances(ctx, ids, " AND state = 'waiting'")
+}
+
+// OfAll reads all rows of the instances, whatever their state.
+func (s *Store) OfAll(ctx context.Context, ids []domain.ID) ([]domain.InstanceDep, error) {
+	return s.ofInstances(ctx, ids, "")
+}
+
+func (s *Store) ofInstances(ctx context.Context, ids []domain.ID, further string) ([]domain.InstanceDep, error) {
 	var out []domain.InstanceDep
 	for part := range slices.Chunk(ids, chunk) {
-		rows, err := s.read(ctx, selected+"WHERE instance_id IN ? AND state = 'waiting'"+inOrder, part)
+		rows, err := s.read(ctx, selected+"WHERE instance_id IN ?"+further+inOrder, part)
 		if err != nil {
 			return nil, err
 		}

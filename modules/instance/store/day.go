@@ -36,8 +36,9 @@ func (s *Store) noteDays(ctx context.Context, ins []domain.Instance) error {
 }
 
 const (
-	dayColumns = "SELECT d.job_id, d.biz_date, d.instance_id, i.state, i.label, i.started_at, i.finished_at FROM "
-	dayState   = " d JOIN instance i ON i.id = d.instance_id"
+	dayColumns = "SELECT d.job_id, d.biz_date, d.instance_id, i.version, i.state, i.label, i.started_at, i.finished_at, " +
+		"CASE WHEN i.label = 'skipped' THEN i.message ELSE '' END FROM "
+	dayState = " d JOIN instance i ON i.id = d.instance_id"
 )
 
 // daysAtOnce bounds the jobs of one statement.
@@ -124,13 +125,14 @@ func (s *Store) days(ctx context.Context, query string, args ...any) ([]domain.J
 	var out []domain.JobDay
 	err := s.db.Each(ctx, func(scan func(...any) error) error {
 		var job, instance, started, finished int64
-		var date, state, label string
-		if err := scan(&job, &date, &instance, &state, &label, &started, &finished); err != nil {
+		var version int
+		var date, state, label, why string
+		if err := scan(&job, &date, &instance, &version, &state, &label, &started, &finished, &why); err != nil {
 			return err
 		}
 		day, _ := domain.ParseBizDate(date) // written by us only
-		out = append(out, domain.JobDay{Job: domain.ID(job), BizDate: day, Instance: domain.ID(instance),
-			Status:  domain.Status{State: domain.State(state), Label: domain.Label(label)},
+		out = append(out, domain.JobDay{Job: domain.ID(job), BizDate: day, Instance: domain.ID(instance), Version: version,
+			Status: domain.Status{State: domain.State(state), Label: domain.Label(label)}, Why: why,
 			Started: domain.FromMillis(started), Finished: domain.FromMillis(finished)})
 		return nil
 	}, query, args...)
