@@ -20,6 +20,8 @@ type plan struct {
 	hold      []domain.ID
 	skip      []domain.ID
 	split     []domain.Split
+	// shards is into how many all of them are split.
+	shards int
 	// full are those whose pool has no place for them.
 	full []domain.ID
 	// replace: instance → those that it replaces
@@ -51,13 +53,25 @@ func (b *Broker) decide(ctx context.Context, page []domain.Instance) (plan, erro
 	d.pools = pools
 	for i, in := range page {
 		switch spec := onlyOn(specs[i], in.Worker); {
-		case spec == nil || d.m.coming[in.JobID] != 0 && spec.Overlap != domain.OverlapAllow && !begun(in) && !in.IsShard():
+		case spec == nil:
+			d.m.stick(in)
 			d.p.left = append(d.p.left, wish{i, nil}) // a patrol looks again
+		case d.undecided(in, *spec):
+			d.p.left = append(d.p.left, wish{i, nil})
 		case !d.one(in, *spec):
 			d.p.left = append(d.p.left, wish{i, spec})
 		}
 	}
 	return d.p, nil
+}
+
+// undecided reports whether it must be known first what another transaction makes of the
+// instance's job, or, for a broadcast, who is there.
+func (d *decider) undecided(in domain.Instance, spec domain.JobSpec) bool {
+	if in.IsShard() {
+		return false
+	}
+	return spec.Broadcast && d.m.partial || d.m.coming[in.JobID] != 0 && spec.Overlap != domain.OverlapAllow && !begun(in)
 }
 
 // decider is one that has decided nothing yet, to be used under the memory's lock.

@@ -152,10 +152,10 @@ func (b *Broker) heldBy(ctx context.Context, at domain.Boot) (now, wait []domain
 			continue
 		}
 		spec, err := b.Specs.Spec(ctx, in.JobID, in.Version)
-		if err != nil {
+		if err != nil && transient(ctx, err) {
 			return nil, nil, err
 		}
-		if spec.OnWorkerLost == domain.LossWait {
+		if err != nil || spec.OnWorkerLost == domain.LossWait { // what cannot be read may say so
 			wait = append(wait, attempt)
 		} else {
 			now = append(now, attempt)

@@ -30,6 +30,7 @@ type memory struct {
 	mute     time.Time // until then nothing is assigned: sending fails
 	fresh    bool      // the last look at the registry succeeded
 	deaf     string    // why it did not; "" before the first look
+	partial  bool      // targets may lack a worker that is there
 	heard    time.Time // up to when all that workers said has been applied
 	targets  map[string]*target
 	flights  map[domain.ID]*flight     // by attempt
@@ -188,7 +189,7 @@ func (m *memory) landAll(attempts []domain.ID) {
 func (m *memory) view(v domain.FleetView, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.fresh = true
+	m.fresh, m.partial = true, v.Partial
 	for _, gone := range v.Gone {
 		m.over[domain.Boot{Name: gone.Name, Boot: gone.Boot}] = &lifeOver{reason: gone.Reason, since: now}
 	}

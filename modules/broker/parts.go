@@ -88,8 +88,12 @@ func (b *Broker) gatherParts(ctx context.Context) error {
 	}
 }
 
+// mostShards bounds what one page is split into, and so the transaction that makes the
+// shards; one instance of any size is.
+const mostShards = domain.MaxShards
+
 // split plans that a ready instance is split; false: nobody is there to whom a broadcast
-// could go.
+// could go, or the next page does it.
 func (d *decider) split(in domain.Instance, spec domain.JobSpec) bool {
 	s := domain.Split{Instance: in, Shards: spec.Shards}
 	if spec.Broadcast {
@@ -99,6 +103,10 @@ func (d *decider) split(in domain.Instance, spec domain.JobSpec) bool {
 		}
 		s.Shards = len(s.Workers)
 	}
+	if d.p.shards > 0 && d.p.shards+s.Shards > mostShards {
+		return false
+	}
+	d.p.shards += s.Shards
 	d.p.split = append(d.p.split, s)
 	return true
 }

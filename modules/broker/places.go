@@ -242,7 +242,8 @@ func (m *memory) takeCalls() []domain.PoolKey {
 	return keys
 }
 
-// callWaiting makes ready, for each place that is free in the pools, the next who waits for it.
+// callWaiting makes ready, for each place that is free in the pools, the next who waits for it:
+// about a page of them, since others wait for the one who asks; the rest at the next look.
 func (b *Broker) callWaiting(ctx context.Context, keys []domain.PoolKey) error {
 	if len(keys) == 0 {
 		return nil
@@ -255,8 +256,8 @@ func (b *Broker) callWaiting(ctx context.Context, keys []domain.PoolKey) error {
 			return err
 		}
 	}
-	for {
-		ids := b.mem.call(keys, pools, pageSize)
+	for done := 0; done < pageSize; {
+		ids := b.mem.call(keys, pools, pageSize-done)
 		if len(ids) == 0 {
 			return nil
 		}
@@ -267,7 +268,34 @@ func (b *Broker) callWaiting(ctx context.Context, keys []domain.PoolKey) error {
 		if err != nil {
 			return err
 		}
+		done += len(moved)
+		if len(moved) < len(ids) { // another process ended some, and very likely more
+			if err := b.verify(ctx, b.mem.foremost(keys, pageSize)); err != nil {
+				return err
+			}
+		}
 	}
+	b.mem.callAgain()
+	b.ready.ring()
+	return nil
+}
+
+// foremost are those who wait in the pools and are the next of their queues, with their jobs,
+// at most so many.
+func (m *memory) foremost(keys []domain.PoolKey, most int) map[domain.ID]domain.ID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[domain.ID]domain.ID{}
+	for _, key := range keys {
+		if p := m.pools[key]; p != nil {
+			for _, q := range p.heads {
+				for _, w := range q.waiting[:min(len(q.waiting), most-len(out))] {
+					out[w.id] = w.job
+				}
+			}
+		}
+	}
+	return out
 }
 
 // call chooses those that are made ready, at most so many. A pool that is not there limits nothing.

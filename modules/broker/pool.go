@@ -9,10 +9,12 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// queueKey is who asks the same of a target: the instances of a job, or its shards for one worker.
+// queueKey is who asks the same of a target: the instances of a version of a job, or its shards
+// for one worker.
 type queueKey struct {
-	job    domain.ID
-	worker string
+	job     domain.ID
+	version int
+	worker  string
 }
 
 // poolWaiter is an instance, or a shard, that wants a place in its pool.
@@ -25,7 +27,7 @@ type poolWaiter struct {
 }
 
 func poolWaiterOf(in domain.Instance) poolWaiter {
-	return poolWaiter{in.ID, queueKey{in.JobID, in.Worker}, slices.Index(domain.Lanes, in.Lane), in.Trigger == domain.TriggerBackfill, in.Expected}
+	return poolWaiter{in.ID, queueKey{in.JobID, in.Version, in.Worker}, slices.Index(domain.Lanes, in.Lane), in.Trigger == domain.TriggerBackfill, in.Expected}
 }
 
 // compare is the order in which places are given: by lane, live work before backfill, then by

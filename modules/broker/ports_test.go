@@ -394,7 +394,10 @@ func (w *world) Attempts(_ context.Context, ids []domain.ID) (map[domain.ID]doma
 }
 
 // Spec reads a definition.
-func (w *world) Spec(_ context.Context, job domain.ID, _ int) (domain.JobSpec, error) {
+func (w *world) Spec(_ context.Context, job domain.ID, version int) (domain.JobSpec, error) {
+	if spec, ok := w.second[job]; ok && version == 2 {
+		return spec, w.bad[job]
+	}
 	return w.specs[job], w.bad[job]
 }
 
@@ -459,7 +462,7 @@ func (w *world) Look(context.Context) (domain.FleetView, error) {
 	if w.registry != nil {
 		return domain.FleetView{}, w.registry
 	}
-	v := domain.FleetView{Gone: w.gone}
+	v := domain.FleetView{Gone: w.gone, Partial: w.unheardOf}
 	w.gone = nil
 	for _, name := range slices.Sorted(maps.Keys(w.workers)) {
 		v.Workers = append(v.Workers, w.workers[name])

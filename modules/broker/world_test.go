@@ -26,6 +26,7 @@ type world struct {
 	ins      map[domain.ID]domain.Instance
 	attempts map[domain.ID]domain.Attempt
 	specs    map[domain.ID]domain.JobSpec // by job
+	second   map[domain.ID]domain.JobSpec // of version 2, where that is another
 	away     error                        // the database, if set
 	bad      map[domain.ID]error          // job → its definition cannot be read
 	poison   domain.ID                    // attempt whose claim the database rejects
@@ -49,12 +50,14 @@ type world struct {
 	gathered  []domain.ID
 	gatherErr error
 
-	workers  map[string]domain.Worker
-	gone     []domain.Boot
-	registry error
-	expected []domain.Boot
-	buried   []domain.Boot
-	buryErr  error
+	workers map[string]domain.Worker
+	gone    []domain.Boot
+	// unheardOf says that a worker is expected of which it is not known yet whether it lives.
+	unheardOf bool
+	registry  error
+	expected  []domain.Boot
+	buried    []domain.Boot
+	buryErr   error
 }
 
 var errDatabase = &domain.Error{Kind: domain.Unavailable, Msg: "the database is away"}
@@ -69,7 +72,7 @@ type sending struct {
 // inWorld runs a test in a bubble, whose clock moves only when all wait.
 func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, ins: map[domain.ID]domain.Instance{}, attempts: map[domain.ID]domain.Attempt{}, specs: map[domain.ID]domain.JobSpec{},
+		w := &world{t: t, ins: map[domain.ID]domain.Instance{}, attempts: map[domain.ID]domain.Attempt{}, specs: map[domain.ID]domain.JobSpec{}, second: map[domain.ID]domain.JobSpec{},
 			bad: map[domain.ID]error{}, pools: map[domain.PoolKey]domain.Pool{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000, onHold: func() {}}
 		var err error
 		if w.ids, err = domain.NewIDs(1, time.Now); err != nil {

@@ -68,6 +68,9 @@ type FleetView struct {
 	// Emptied says that the registry lost what was last written to it: what was on its
 	// way to workers is very likely lost too.
 	Emptied bool
+	// Partial says that a life is expected, or stands in the registry, of which it is not
+	// known yet whether it lives: Workers may lack somebody who is there.
+	Partial bool
 }
 
 // Assignment gives one ready instance to a target. Instance is as the broker read

@@ -127,7 +127,17 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	}
 	w.save(ctx, mono, fresh || len(gone) > 0)
 	w.forget(beats)
-	return domain.FleetView{Workers: w.workers(), Gone: gone, Emptied: emptied}, nil
+	return domain.FleetView{Workers: w.workers(), Gone: gone, Emptied: emptied, Partial: w.partial()}, nil
+}
+
+// partial reports whether it is not known yet of some life whether it lives.
+func (w *Watch) partial() bool {
+	for _, l := range w.lives {
+		if !l.lost && (l.beat == nil || !l.proven) {
+			return true
+		}
+	}
+	return !w.recalled
 }
 
 // blindLeast is the shortest pause between two looks after which clocks begin anew; the

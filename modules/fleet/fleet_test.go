@@ -437,3 +437,40 @@ func TestSinceWhenAWorkerRefusesForItsClock(t *testing.T) {
 		}
 	})
 }
+
+// After a take-over it is known who is there once each that is expected was seen to live, or counts as lost; somebody
+// who comes later was never missing.
+func TestItIsToldWhetherSomebodyMayBeMissing(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		partial := func(want bool, when string) {
+			t.Helper()
+			v, err := h.w.Look(t.Context())
+			if err != nil || v.Partial != want {
+				t.Errorf("%s: %d workers, partial is %v: %v", when, len(v.Workers), v.Partial, err)
+			}
+		}
+		h.beat("a", "b")
+		partial(true, "first look")
+		h.pass(time.Second)
+		h.beat("a")
+		partial(true, "one was seen to live")
+		h.pass(time.Second)
+		h.beat("a", "b")
+		partial(false, "both were")
+		h.restart()
+		delete(h.beats, "b")
+		for range 11 {
+			h.beat("a")
+			partial(true, "b is expected by its row")
+			h.pass(time.Second)
+		}
+		h.beat("a")
+		if v, err := h.w.Look(t.Context()); err != nil || len(v.Gone) != 1 {
+			t.Fatalf("gone: %+v, %v", v.Gone, err)
+		}
+		partial(false, "b counts as lost")
+		h.pass(time.Second)
+		h.beat("a", "c")
+		partial(false, "c is new")
+	})
+}
