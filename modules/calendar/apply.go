@@ -129,6 +129,7 @@ func (c *Calendars) apply(ctx context.Context, r Request, sheet *Sheet) (Applied
 
 // take makes days the newest version of the calendar that stands locked in row, or of a new one.
 func (c *Calendars) take(ctx context.Context, r Request, row store.Row, old, days *domain.Calendar) (Applied, []Problem, error) {
+	prune(days)
 	out := Applied{Change: Updated, Calendar: days, Project: r.Project, Days: changed(old, days)}
 	body := Write(out.Calendar, r.Project)
 	switch {

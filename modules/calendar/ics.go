@@ -210,6 +210,9 @@ func (s *Sheet) event(n *notes, e *event) {
 		n.add(e.line, 1, "stretch", "value", first.String()+".."+last.String())
 		return
 	}
+	if _, ok := n.date(e.line, 1, last.String()); !ok {
+		return
+	}
 	day := domain.CalendarDay{Work: e.worked(), Label: plainLabel(e.summary)}
 	for d := first; !last.Before(d); d = d.AddDays(1) {
 		s.put(n, e.line, 1, d, day, true)

@@ -139,6 +139,20 @@ func clip(s string) string {
 	return s
 }
 
+// garbled finds the first byte that is no UTF-8, or that a browser put in the place of such; -1: there is none. Lines of an
+// ICS file may be folded within a character.
+func garbled(text string, format Format) int {
+	const stood = "\ufffd"
+	if format == ICS && !utf8.ValidString(text) {
+		if utf8.ValidString(foldless.Replace(text)) {
+			return -1
+		}
+	}
+	return strings.Index(strings.ToValidUTF8(text, stood), stood)
+}
+
+var foldless = strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "")
+
 // Read reads a file. The name is for problems and, with "" for the format, decides it. The sheet is
 // nil when there is a problem.
 func Read(name, text string, format Format) (*Sheet, []Problem) {
@@ -150,8 +164,8 @@ func Read(name, text string, format Format) (*Sheet, []Problem) {
 	case len(text) > MaxBytes:
 		n.add(0, 0, "too_big", "max", strconv.Itoa(MaxBytes>>10))
 		return nil, n.problems
-	case !utf8.ValidString(text):
-		n.add(0, 0, "utf8")
+	case garbled(text, format) >= 0:
+		n.add(strings.Count(text[:garbled(text, format)], "\n")+1, 1, "utf8")
 		return nil, n.problems
 	case strings.ContainsRune(text, 0):
 		n.add(strings.Count(text[:strings.IndexByte(text, 0)], "\n")+1, 1, "nul")
@@ -191,7 +205,7 @@ func Read(name, text string, format Format) (*Sheet, []Problem) {
 // finish judges what only the whole can tell, and takes the years from the days where none are said.
 func (s *Sheet) finish(n *notes) {
 	if len(s.Years) == 0 {
-		s.Years = yearsOf(s.Days)
+		s.Years = s.yearsOf()
 	}
 	switch {
 	case len(s.Days) > MaxDays:
@@ -203,23 +217,6 @@ func (s *Sheet) finish(n *notes) {
 	case s.Rest == [7]bool{true, true, true, true, true, true, true}:
 		n.add(0, 0, "all_rest")
 	}
-}
-
-// yearsOf is the years of the days, and those between.
-func yearsOf(days map[domain.BizDate]domain.CalendarDay) []int {
-	first, last := 0, -1
-	for d := range days {
-		y, _, _ := d.Date()
-		if last < first {
-			first, last = y, y
-		}
-		first, last = min(first, y), max(last, y)
-	}
-	var out []int
-	for y := first; y <= last; y++ {
-		out = append(out, y)
-	}
-	return out
 }
 
 // put notes a special day; what is wrong is at a place of the file. A day that was there already
@@ -298,7 +295,8 @@ func (s *Sheet) Calendar(old *domain.Calendar) *domain.Calendar {
 	out.Years = slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Years, s.Years))))
 	out.Days = maps.Clone(s.Days)
 	for d, day := range old.Days {
-		if y, _, _ := d.Date(); !slices.Contains(s.Years, y) {
+		_, said := out.Days[d]
+		if y, _, _ := d.Date(); !said && !slices.Contains(s.Years, y) {
 			out.Days[d] = day
 		}
 	}

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -125,7 +126,15 @@ func TestWrongFiles(t *testing.T) {
 		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nDURATION:PT8H\n"), "ics_time", 4, 1},
 		{"a.ics", event("DTSTART;VALUE=DATE:20240203\n") + "x", "ics_line", 6, 1},
 		{"a.yaml", head + "\x00", "nul", 4, 1},
-		{"a.yaml", "\xff", "utf8", 0, 0},
+		{"a.yaml", "\xff", "utf8", 1, 1},
+		{"a.csv", "date,kind,label\n2024-01-01,off,\xd4\xaa\xb5\xa9\n", "utf8", 2, 1}, // 元旦 in GBK
+		{"a.csv", "date,kind,label\r\n2024-01-01,off,\ufffd\ufffd\r\n", "utf8", 2, 1}, // the same as a browser reads it
+		{"a.ics", event("DTSTART;VALUE=DATE-TIME:20240203\n"), "ics_time", 3, 1},
+		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nDTEND:20240204T000000\n"), "ics_time", 4, 1},
+		{"a.ics", event("DTSTART;VALUE=DATE:22001231\nDURATION:P3D\n"), "year", 2, 1},
+		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nSUMMARY:\xb5\xa9\n"), "utf8", 4, 1},
+		{"a.csv", "date,kind\n2024-12-24,半天\n", "kind", 2, 12},
+		{"a.yaml", head + "  years: 2024\n  holidays:\n    2024-12-31: a\n    2025-01-02: b\n", "outside", 7, 5},
 		{"a.yaml", strings.Repeat("#", MaxBytes+1), "too_big", 0, 0},
 	} {
 		s, problems := Read(c.file, c.text, "")
@@ -166,6 +175,64 @@ func TestDaysReplaceThoseOfTheirYears(t *testing.T) {
 	got = mustRead(t, "x.csv", "date,kind\n2025-01-01,off\n").Calendar(old)
 	if len(got.Days) != len(old.Days)+1 || !slices.Equal(got.Years, []int{2024, 2025}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Years between those of the days are not of the file, and a year into which a holiday only reaches over the turn of the year
+// neither: their days stay, and the calendar does not claim to know them.
+func TestDaysOfOtherYearsStay(t *testing.T) {
+	calendar := func(text string) *domain.Calendar {
+		c := mustRead(t, "x.yaml", "version: v1\ncalendar:\n  name: cn\n"+text).Calendar(nil)
+		prune(c)
+		return c
+	}
+	three := calendar("  years: 2023..2025\n  holidays:\n    2023-05-01: a\n    2024-05-01: a\n    2025-05-01: a\n")
+	one := calendar("  holidays:\n    2024-05-01: a\n    2024-12-30..2025-01-01: b\n")
+	for _, c := range []struct {
+		old  *domain.Calendar
+		rows string
+		want string
+	}{
+		{three, "2023-06-01,off;2025-06-01,off", "2023 2024 2025: 2023-06-01 2024-05-01 2025-06-01"},
+		{three, "2024-12-30..2025-01-02,off;2024-06-01,off", "2023 2024 2025: 2023-05-01 2024-06-01 2024-12-30 2024-12-31 2025-01-01 2025-01-02 2025-05-01"},
+		{three, "2022-12-31..2023-01-02,off;2023-06-01,off", "2023 2024 2025: 2022-12-31 2023-01-01 2023-01-02 2023-06-01 2024-05-01 2025-05-01"},
+		{three, "2024-12-31..2025-01-01,off", "2023 2024 2025: 2023-05-01 2024-12-31 2025-01-01"}, // each only reaches over
+		{three, "2024-12-31,off;2025-01-01,off;2025-01-03,off;2024-03-01,off", "2023 2024 2025: 2023-05-01 2024-03-01 2024-12-31 2025-01-01 2025-01-03"},
+		{one, "2023-05-01,off", "2023 2024: 2023-05-01 2024-05-01 2024-12-30 2024-12-31 2025-01-01"},
+		{one, "2024-06-01,off", "2024: 2024-06-01"}, // what reached over is cut off
+		{one, "2024-12-31,off;2024-01-01,off", "2024: 2024-01-01 2024-12-31 2025-01-01"},
+		{nil, "2023-12-31..2024-01-01,off;2024-12-31..2025-01-02,off;2024-05-01,off", "2024: 2023-12-31 2024-01-01 2024-05-01 2024-12-31 2025-01-01 2025-01-02"},
+	} {
+		got := mustRead(t, "x.csv", "date,kind\n"+strings.ReplaceAll(c.rows, ";", "\n")).Calendar(c.old)
+		got.Name = "cn"
+		prune(got)
+		said := strings.Trim(strings.ReplaceAll(strings.Trim(fmt.Sprint(got.Years), "[]"), ",", ""), " ") + ":"
+		for _, d := range SpecialDays(got) {
+			said += " " + d.String()
+		}
+		if said != c.want {
+			t.Errorf("%s makes it\n%s, want\n%s", c.rows, said, c.want)
+		}
+		if _, problems := Read("x.yaml", Write(got, ""), YAML); len(problems) > 0 {
+			t.Errorf("%s: written again it is refused: %+v", c.rows, problems)
+		}
+	}
+	if got := one.CoveredTo(day(t, "2024-06-01")); got != day(t, "2024-12-31") || one.Workday(day(t, "2025-01-01")) {
+		t.Errorf("known up to %s", got)
+	}
+	if three = calendar("  holidays:\n    2023-05-01: a\n    2025-05-01: a\n"); !slices.Equal(three.Years, []int{2023, 2024, 2025}) {
+		t.Errorf("a whole calendar knows %v", three.Years)
+	}
+}
+
+// Some writers fold lines within a character.
+func TestLinesFoldedWithinACharacter(t *testing.T) {
+	text := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20240501\r\nSUMMARY:劳\r\n 动节\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	split := strings.Replace(text, "劳\r\n 动", "劳\xe5\x8a\r\n \xa8", 1)
+	for _, in := range []string{text, split, "\ufeff" + split} {
+		if got := mustRead(t, "x.ics", in).Days[day(t, "2024-05-01")].Label; got != "劳动节" {
+			t.Errorf("%q", got)
+		}
 	}
 }
 

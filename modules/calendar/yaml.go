@@ -198,8 +198,11 @@ func (s *Sheet) keys(n *notes, node ast.Node) {
 	if !named {
 		n.at(start(node), "name_missing")
 	}
+	if len(s.Years) == 0 || len(s.Days) > MaxDays { // too many are refused as such
+		return
+	}
 	for _, d := range slices.SortedFunc(maps.Keys(s.Days), domain.BizDate.Compare) {
-		if y, _, _ := d.Date(); len(s.Years) > 0 && !slices.Contains(s.Years, y) {
+		if !belongs(s.Days, s.Years, d) {
 			n.add(n.days[d][0], n.days[d][1], "outside", "date", d.String())
 		}
 	}

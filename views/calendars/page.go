@@ -43,6 +43,7 @@ type YearPage struct {
 	NextURL    string
 	Covered    bool   // the special days of the year are known
 	Ends       string // the last day that is known, where that is near; "" = far
+	Unknown    int    // the present year, where its special days are not known; 0 = they are
 	Rest       []time.Weekday
 	Months     []Month
 	// Days of the year of each kind.

@@ -169,11 +169,8 @@ func (h *Handlers) check(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	if id := c.QueryParam("calendar"); id != "" {
-		f, err := h.Calendars.Find(ctx, id)
+		f, err := h.find(ctx, id, domain.ActCalendarWrite)
 		if err != nil {
-			return err
-		}
-		if err := httpx.Allow(ctx, f.ProjectID, domain.ActCalendarWrite); err != nil {
 			return err
 		}
 		t.project, t.name = f.Project, f.Name

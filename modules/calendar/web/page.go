@@ -123,7 +123,8 @@ func (h *Handlers) yearPage(c echo.Context) error {
 // fillYear draws the year that is asked for, else the present one or the last that the calendar knows.
 func (h *Handlers) fillYear(ctx context.Context, p *calendars.YearPage, days *domain.Calendar, asked string) error {
 	today := h.todayOf(ctx)
-	p.Year, _, _ = today.Date()
+	present, _, _ := today.Date()
+	p.Year = present
 	if !slices.Contains(days.Years, p.Year) && len(days.Years) > 0 {
 		p.Year = days.Years[len(days.Years)-1]
 	}
@@ -145,7 +146,10 @@ func (h *Handlers) fillYear(ctx context.Context, p *calendars.YearPage, days *do
 	for _, y := range days.Years {
 		p.Years = append(p.Years, ui.Tab{Text: strconv.Itoa(y), URL: at(y), Active: y == p.Year})
 	}
-	if to := days.CoveredTo(today); !to.IsZero() && calendar.Ends(to, today) {
+	switch to := days.CoveredTo(today); {
+	case to.IsZero():
+		p.Unknown = present
+	case calendar.Ends(to, today):
 		p.Ends = to.String()
 	}
 	for d, off := range days.Rest {

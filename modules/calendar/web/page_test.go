@@ -42,8 +42,9 @@ func TestACalendarIsUploadedLookedAtAndDeleted(t *testing.T) {
 			t.Fatalf("%d %s", saved.Status, saved.Body)
 		}
 		here := saved.Header.Get("Location")
-		has(t, b.Get("/calendars"), 200, `href="`+here+`"`, "has ended")
-		has(t, b.Get(here), 200, "251 worked", "115 off", "30 holidays", `datetime="2024-02-18" data-kind="makeup"`, "made up for 春节", "10–17", "v1", "cn-2024.csv")
+		has(t, b.Get("/calendars"), 200, `href="`+here+`"`, "not known this year")
+		has(t, b.Get(here), 200, "251 worked", "115 off", "30 holidays", `datetime="2024-02-18" data-kind="makeup"`, "made up for 春节", "10–17", "v1", "cn-2024.csv",
+			"does not know the special days of "+now().Format("2006"))
 		has(t, b.Get(here+"?year=2025", "Accept-Language", "zh-CN"), 200, "日历不知道 2025 年的特殊日")
 		has(t, b.Get(here+"?year=x"), 400)
 		has(t, b.Get(here+"?version=9"), 404)

@@ -51,6 +51,10 @@ func (h *Handlers) named(c echo.Context, action domain.Action) (calendar.Found, 
 	if plain, err := url.PathUnescape(name); err == nil && c.Request().URL.RawPath != "" {
 		name = plain
 	}
+	return h.find(ctx, name, action)
+}
+
+func (h *Handlers) find(ctx context.Context, name string, action domain.Action) (calendar.Found, error) {
 	f, err := h.Calendars.Find(ctx, name)
 	if err != nil {
 		return f, err
