@@ -48,7 +48,7 @@ func (l *Lifecycle) Create(ctx context.Context, news []domain.NewInstance) ([]do
 
 // draft is how the new instances stand at their birth, with the definition of each.
 func (l *Lifecycle) draft(ctx context.Context, news []domain.NewInstance) ([]domain.Instance, []domain.JobSpec, error) {
-	now := l.Now()
+	now := bornAt(news, l.Now())
 	ins, specs := make([]domain.Instance, len(news)), make([]domain.JobSpec, len(news))
 	for i, n := range news {
 		spec, err := l.Specs.Spec(ctx, n.JobID, n.Version)
@@ -71,6 +71,20 @@ func (l *Lifecycle) draft(ctx context.Context, news []domain.NewInstance) ([]dom
 		}
 	}
 	return ins, specs, nil
+}
+
+// bornAt is now, or a little later: whether a fire is due is judged by the database's own clock, which now follows to
+// within milliseconds, and none may stand as made before it was due.
+func bornAt(news []domain.NewInstance, now time.Time) time.Time {
+	for _, n := range news {
+		switch n.Trigger {
+		case domain.TriggerCron, domain.TriggerEvery, domain.TriggerAt:
+			if n.Expected.After(now) {
+				now = n.Expected
+			}
+		}
+	}
+	return now
 }
 
 func (l *Lifecycle) born(n domain.NewInstance, spec domain.JobSpec, now time.Time) domain.Instance {

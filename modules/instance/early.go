@@ -33,6 +33,9 @@ func (l *Lifecycle) early(ctx context.Context, ins []domain.Instance, specs []do
 	l.Store.IfUndone(ctx, back(true))
 	l.Store.IfUnsure(ctx, back(false))
 	b := l.batch("broker", len(as))
+	if born := as[0].Instance.CreatedAt; b.now.Before(born) {
+		b.now = born
+	}
 	sent = make([]domain.Attempt, len(as))
 	next := 0
 	for i, a := range as { // in the order of the instances

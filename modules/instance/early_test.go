@@ -47,6 +47,25 @@ func (w *world) gives() *giver {
 	return g
 }
 
+// The database found the fire due, and AX's clock follows the database's a few milliseconds behind.
+func TestNoFireStandsAsMadeBeforeItWasDue(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.gives()
+		due := w.now().Add(3 * time.Millisecond)
+		ins, err := w.life.Create(t.Context(), []domain.NewInstance{w.newOf(jobA, w.now()), w.newOf(jobB, due)})
+		w.ok(err)
+		for _, in := range ins {
+			at, err := w.life.Store.AttemptsOf(t.Context(), in.ID)
+			w.ok(err)
+			for _, moment := range []time.Time{in.CreatedAt, at[0].DispatchedAt} {
+				if moment.Before(due) {
+					t.Errorf("%s is due at %s and has a moment of %s", in.JobName, due, moment)
+				}
+			}
+		}
+	})
+}
+
 // An instance that is given a target as it is made stands as one that was made and dispatched.
 func TestWhatIsDispatchedAsItIsMadeStandsAsAnyOther(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -61,7 +80,7 @@ func TestWhatIsDispatchedAsItIsMadeStandsAsAnyOther(t *testing.T) {
 			w.dispatch(in.ID)
 		}
 		g := w.gives()
-		ins, err := w.life.Create(t.Context(), two(time.Millisecond))
+		ins, err := w.life.Create(t.Context(), two(-time.Millisecond))
 		w.ok(err)
 		for i, in := range ins {
 			is, was := w.get(in.ID), w.get(plain[i].ID)
