@@ -262,3 +262,39 @@ func TestALateSuccessEndsOneThatWaitsForItsPool(t *testing.T) {
 		p.want(in.ID, "success")
 	})
 }
+
+// Files of very many jobs that name a pool are saved in one transaction: it holds up no change of the pool's limit.
+func TestALimitIsChangedWhileManyJobsOfThePoolAreSaved(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) { // SQLite has one writer at a time, whatever it writes
+		b := newBench(t, dbtest.MariaDB(t))
+		b.pools.Nudge = func() {}
+		p := &past{bench: b}
+		p.limit("db", 1)
+		const jobs = 1500
+		files := make([]job.File, jobs)
+		for i := range files {
+			files[i] = job.File{Name: fmt.Sprint(i), Text: fmt.Sprintf("version: v1\njob:\n  name: many_%d\n  timeout: 5\n  pool: db\n  exec: {type: noop}\n", i)}
+		}
+		saved := make(chan string, 1)
+		began := time.Now()
+		go func() {
+			_, problems, err := p.jobs.Apply(p.ctx, files, false, func(context.Context, domain.ID) error { return nil })
+			saved <- fmt.Sprint(len(problems.Errors()), " ", err)
+		}()
+		var slowest time.Duration
+		for n := 2; ; n++ {
+			select {
+			case said := <-saved:
+				t.Logf("%d jobs were saved in %s; of %d changes meanwhile the slowest took %s", jobs, time.Since(began), n-2, slowest)
+				if said != "0 <nil>" || n < 4 || slowest > time.Since(began)/4 {
+					t.Errorf("saved: %s; %d changes, the slowest took %s of %s", said, n-2, slowest, time.Since(began))
+				}
+				return
+			default:
+				at := time.Now()
+				p.limit("db", n)
+				slowest = max(slowest, time.Since(at))
+			}
+		}
+	})
+}

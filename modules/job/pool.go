@@ -1,47 +1,88 @@
 package job
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/axsched/ax/modules/domain"
 )
 
-// inPools holds the pools that jobs name against those that are there. In a transaction they
-// stay there until it has ended. Of a project out of sight nothing is told.
+// inPools holds the pools that jobs name against those that are there, and locks none of them. Of a
+// project out of sight nothing is told.
 func (d *Definitions) inPools(ctx context.Context, parsed []Parsed, seen domain.ProjectSet) (Problems, error) {
 	var out Problems
+	known := map[string][]string{} // by project
 	for _, p := range parsed {
 		if p.Spec.Pool == "" {
 			continue
 		}
-		names, there, err := d.poolOf(ctx, p.Spec, seen)
-		if err != nil {
-			return nil, err
+		names, is := known[p.Spec.Project]
+		if !is {
+			var err error
+			if names, err = d.poolsOf(ctx, p.Spec.Project, seen); err != nil {
+				return nil, err
+			}
+			known[p.Spec.Project] = names
 		}
-		if there {
-			continue
+		if !slices.Contains(names, p.Spec.Pool) {
+			out = append(out, p.poolMissing(names))
 		}
-		args, hint := pairs("pool", p.Spec.Pool, "project", p.Spec.Project), hintPoolMissing
-		if near := nearest(p.Spec.Pool, names); near != "" {
-			args["suggestion"], hint = near, hintMeant
-		}
-		out = append(out, p.problem("job.pool", idPoolMissing, hint, args))
 	}
 	return out, nil
 }
 
-// poolOf tells whether the pool that a definition names is there, and if not which are.
-func (d *Definitions) poolOf(ctx context.Context, spec domain.JobSpec, seen domain.ProjectSet) (names []string, there bool, err error) {
-	project, err := d.Projects.ByName(ctx, spec.Project)
+// poolMissing is the problem of a job whose pool is not among those of its project.
+func (p Parsed) poolMissing(names []string) Problem {
+	args, hint := pairs("pool", p.Spec.Pool, "project", p.Spec.Project), hintPoolMissing
+	if near := nearest(p.Spec.Pool, names); near != "" {
+		args["suggestion"], hint = near, hintMeant
+	}
+	return p.problem("job.pool", idPoolMissing, hint, args)
+}
+
+// poolsOf lists the pools of a project.
+func (d *Definitions) poolsOf(ctx context.Context, name string, seen domain.ProjectSet) ([]string, error) {
+	project, err := d.Projects.ByName(ctx, name)
 	switch {
-	case err != nil && !domain.Is(err, domain.NotFound):
-		return nil, false, err
-	case err != nil || d.Pools == nil || !seen.Has(project):
-		return nil, false, nil
+	case domain.Is(err, domain.NotFound) || err == nil && (d.Pools == nil || !seen.Has(project)):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	if there, err = d.Pools.Share(ctx, domain.PoolKey{Project: project, Name: spec.Pool}); err != nil || there {
-		return nil, there, err
+	return d.Pools.Names(ctx, project)
+}
+
+// keepPools lets nobody delete the pools that jobs name before the transaction of ctx has ended; one that is gone is
+// a problem of those who name it. It is the last thing that a save does: from then on nobody changes those pools' limits
+// either, and a save of thousands of jobs takes long.
+func (d *Definitions) keepPools(ctx context.Context, parsed []Parsed, projects map[string]domain.ID) (Problems, error) {
+	of := map[domain.PoolKey][]Parsed{}
+	var keys []domain.PoolKey // in order, so that two saves meet no deadlock
+	for _, p := range parsed {
+		key := domain.PoolKey{Project: projects[p.Spec.Project], Name: p.Spec.Pool}
+		if key.Name == "" {
+			continue
+		}
+		if of[key] == nil {
+			keys = append(keys, key)
+		}
+		of[key] = append(of[key], p)
 	}
-	names, err = d.Pools.Names(ctx, project)
-	return names, false, err
+	slices.SortFunc(keys, func(a, b domain.PoolKey) int {
+		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Name, b.Name))
+	})
+	var out Problems
+	for _, key := range keys {
+		there, err := d.Pools.Share(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			for _, p := range of[key] {
+				out = append(out, p.poolMissing(nil))
+			}
+		}
+	}
+	return out, nil
 }

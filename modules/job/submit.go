@@ -155,7 +155,11 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if len(faults.Errors()) > 0 {
 		return faults, nil
 	}
-	return faults, d.keepEdges(ctx, *out, byKey)
+	if err := d.keepEdges(ctx, *out, byKey); err != nil {
+		return nil, err
+	}
+	gone, err := d.keepPools(ctx, parsed, projects)
+	return append(faults, gone...), err
 }
 
 // checkNew refuses jobs that are there already, where only new ones are wanted.
