@@ -49,12 +49,18 @@ func (d *Diary) Beating(job string, tenths int) string {
 	return d.Command(job, fmt.Sprintf(`{ i=0; while test $i -lt %d; do sleep 0.1; %s; i=$((i+1)); done; }`, tenths, d.note("beat", job)))
 }
 
+// Waiting is a shell command that works until the file is there and notes each tenth of a second of it.
+func (d *Diary) Waiting(job, file string) string {
+	return d.Command(job, fmt.Sprintf(`{ while ! test -e %s; do sleep 0.1; %s; done; }`, file, d.note("beat", job)))
+}
+
 // note appends one line.
 func (d *Diary) note(kind, job string) string {
 	return fmt.Sprintf(`echo %s %s {{trace_id}} {{attempt}} {{expected_time}} $$ $(date +%%s%%3N) >> %s`, kind, job, d.path)
 }
 
-// Entries are all lines so far. A line that is no entry fails the test: it would be a torn append.
+// Entries are all lines so far; one without its end is being written, and a reader may see that at the edge of a page.
+// A line that is no entry fails the test: it would be a torn append.
 func (d *Diary) Entries() []Entry {
 	d.t.Helper()
 	text, err := os.ReadFile(d.path)
@@ -66,6 +72,9 @@ func (d *Diary) Entries() []Entry {
 	}
 	var out []Entry
 	for line := range strings.Lines(string(text)) {
+		if !strings.HasSuffix(line, "\n") {
+			break
+		}
 		f := strings.Fields(line)
 		if len(f) != 7 {
 			d.t.Fatalf("a torn line in the diary: %q", line)

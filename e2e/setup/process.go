@@ -38,6 +38,7 @@ type Process struct {
 	mode string
 	env  []string
 	args []string
+	box  *Box
 	log  string // the file that has its output, of all its lives
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the present life is over
@@ -52,6 +53,12 @@ type Opts struct {
 	Env []string
 	// Args are further flags.
 	Args []string
+	// Data is its data folder. Empty: one of its own.
+	Data string
+	// Unready does not wait until it is ready: it may be refused to start.
+	Unready bool
+	// Box is where it lives; nil: among all others. Boxes says whether there can be one.
+	Box *Box
 }
 
 // starter starts processes from one thread that lives as long as this process: a child's parent-death signal
@@ -76,9 +83,9 @@ func (p *Process) start() {
 	}
 	defer func() { _ = log.Close() }()
 	addr := strings.TrimPrefix(p.URL, "http://")
-	cmd := exec.Command(Binary(p.t), append([]string{"--mode=" + p.mode, "--data", p.Data, "--listen", addr}, p.args...)...)
+	cmd := p.command(append([]string{Binary(p.t), "--mode=" + p.mode, "--listen", addr}, p.args...))
 	cmd.Env = p.env
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, filepath.Dir(p.Data)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, filepath.Dir(p.log)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	starter() <- func() { started <- cmd.Start() }
@@ -91,6 +98,19 @@ func (p *Process) start() {
 		p.err = cmd.Wait()
 		close(done)
 	}()
+}
+
+// command is the program with its arguments and its data folder, in a box if it lives in one.
+func (p *Process) command(argv []string) *exec.Cmd {
+	p.t.Helper()
+	if p.box == nil {
+		return exec.Command(argv[0], append(argv[1:], "--data", p.Data)...)
+	}
+	argv, err := p.box.boxed(filepath.Dir(p.log), p.Name, p.Data, append(argv, "--data", "/data"))
+	if err != nil {
+		p.t.Fatalf("%v", err)
+	}
+	return exec.Command(argv[0], argv[1:]...)
 }
 
 // Ready waits until /readyz answers 200.
@@ -185,9 +205,13 @@ func (p *Process) Restart() {
 }
 
 func (p *Process) signal(s syscall.Signal) {
-	if p.Alive() {
-		_ = p.cmd.Process.Signal(s) // it may end at this moment, which is what most want
+	if !p.Alive() {
+		return
 	}
+	if p.box != nil && (!p.box.Init || s != syscall.SIGKILL) && p.signalInside(s) {
+		return
+	}
+	_ = p.cmd.Process.Signal(s) // it may end at this moment, which is what most want
 }
 
 // Tail is the last n lines that the process wrote, without those of single requests.
@@ -217,15 +241,20 @@ func (s *Site) process(t T, mode string, o Opts) *Process {
 		s.started++
 		o.Name = mode + "-" + strconv.Itoa(s.started)
 	}
-	data := filepath.Join(s.dir, o.Name)
+	data := o.Data
+	if data == "" {
+		data = filepath.Join(s.dir, o.Name)
+	}
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatalf("%v", err)
 	}
 	p := &Process{Name: o.Name, URL: "http://" + freeAddr(t), Data: data, t: t, mode: mode,
-		log: filepath.Join(s.dir, o.Name+".log"), env: s.environment(mode, o), args: o.Args}
+		log: filepath.Join(s.dir, o.Name+".log"), env: s.environment(mode, o), args: o.Args, box: o.Box}
 	p.start()
 	t.Cleanup(p.end)
-	p.Ready()
+	if !o.Unready {
+		p.Ready()
+	}
 	return p
 }
 

@@ -53,7 +53,8 @@ func lockDir(dir string) (*os.File, error) {
 			ErrInUse, dir, strings.TrimSpace(string(holder)))
 	}
 	if err := f.Truncate(0); err == nil {
-		_, _ = f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0) // for people only: the lock itself is the kernel's
+		host, _ := os.Hostname()
+		_, _ = f.WriteAt(fmt.Appendf(nil, "%d on host %s\n", os.Getpid(), host), 0) // for people only: the lock itself is the kernel's
 	}
 	return f, nil
 }

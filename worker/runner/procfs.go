@@ -66,6 +66,21 @@ func listProcs() ([]proc, error) {
 	return all, nil
 }
 
+// ownProcfs refuses a /proc of another PID namespace than this process': its numbers name other processes there than here,
+// so that what is found by it and signalled would be somebody else.
+func ownProcfs() error {
+	here, err := os.Readlink("/proc/self")
+	if err != nil {
+		return fmt.Errorf("/proc does not show this process: %w; mount the proc of its own PID namespace (mount -t proc proc /proc), "+
+			"as unshare --mount-proc and every container engine does", err)
+	}
+	if here != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("/proc is of another PID namespace: this process is %d and is shown as %s, so that the wrong processes would be killed; "+
+			"mount the proc of its own one (mount -t proc proc /proc), as unshare --mount-proc and every container engine does", os.Getpid(), here)
+	}
+	return nil
+}
+
 // readEnviron returns the environment that pid was started with, or nothing where it can't be read.
 func readEnviron(pid int) []byte {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
@@ -227,6 +242,9 @@ func ancestry(byPID map[int]proc, pid int) []int {
 // number than m's. A worker calls it at boot, before it settles its journal and before it starts anything. It returns
 // how many processes it killed; processes that live on after limit are an error.
 func KillMarked(m Marker, limit time.Duration) (int, error) {
+	if err := ownProcfs(); err != nil {
+		return 0, err
+	}
 	boot := strconv.FormatInt(m.Boot, 10)
 	killed, left, err := hunt{match: func(env []byte) bool {
 		uid, _ := envValue(env, uidKey)

@@ -44,6 +44,9 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Marker.UID == "" || cfg.Marker.Boot <= 0 {
 		return nil, errors.New("runner: the marker needs the data directory's uid and boot number")
 	}
+	if err := ownProcfs(); err != nil {
+		return nil, err
+	}
 	log := cfg.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
