@@ -136,6 +136,9 @@ func TestWrongUsageIsADocumentToo(t *testing.T) {
 func TestTheLedgerTakesDates(t *testing.T) {
 	a := newAPI(t)
 	a.on("GET /api/v1/ledger", 200, `{"balanced":true,"jobs":[]}`)
+	if got := a.ax(t, "ledger", "--unbalanced", "--from", "2026-11-29", "--to", "2026-11-30T08:00:00+08:00"); got.code != 0 || !strings.Contains(got.err, "no job is out of balance") {
+		t.Errorf("a balanced ledger asked for what is unbalanced: %d %s", got.code, got.err)
+	}
 	if got := a.ax(t, "ledger", "--from", "2026-11-29", "--to", "2026-11-30T08:00:00+08:00"); got.code != 0 {
 		t.Fatal(got)
 	}

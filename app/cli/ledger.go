@@ -140,7 +140,7 @@ func (p *process) balance(ctx context.Context, query url.Values) error {
 		err = p.value(doc)
 	} else {
 		p.noteNamesakes(got.namesakes)
-		err = p.showLedger(accounts, got.cursor)
+		err = p.showLedger(accounts, got.cursor, query.Get("only") != "")
 	}
 	switch {
 	case err != nil || balanced:
@@ -154,9 +154,13 @@ func (p *process) balance(ctx context.Context, query url.Values) error {
 	return &failure{code: exitFailed, told: true, err: errors.New("the ledger does not balance")}
 }
 
-func (p *process) showLedger(accounts []account, cursor string) error {
+func (p *process) showLedger(accounts []account, cursor string, unbalanced bool) error {
 	if len(accounts) == 0 {
-		p.note("no job had a schedule in force then\n")
+		text := "no job had a schedule in force then\n"
+		if unbalanced {
+			text = "no job is out of balance then\n"
+		}
+		p.note("%s", text)
 		return nil
 	}
 	rows := make([][]string, len(accounts))

@@ -18,7 +18,8 @@ type plan struct {
 	// lightLeft is how many of those left take no thread.
 	lightLeft int
 	hold      []domain.ID
-	skip      []domain.ID
+	skip      []domain.ID // by overlap skip
+	surplus   []domain.ID // by overlap queue: another waits already
 	split     []domain.Split
 	// shards is into how many all of them are split.
 	shards int

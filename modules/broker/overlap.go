@@ -39,7 +39,7 @@ func (d *decider) mayStart(in domain.Instance, spec domain.JobSpec) bool {
 		}
 		d.hold(in)
 	case d.oneWaits(in):
-		d.p.skip = append(d.p.skip, in.ID)
+		d.p.surplus = append(d.p.surplus, in.ID)
 	default:
 		d.hold(in)
 	}

@@ -27,13 +27,13 @@ func TestOverlapDecisions(t *testing.T) {
 		{"queue, one waits for its retry", domain.OverlapQueue, []with{label(domain.Backoff)}, nil, "hold"},
 		{"queue, one was killed and has not ended", domain.OverlapQueue, []with{label(domain.Stopping)}, nil, "hold"},
 		{"queue, one waits for dependencies", domain.OverlapQueue, []with{label(domain.WaitingDeps)}, nil, "start"},
-		{"queue, one runs and one waits", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, nil, "skip"},
+		{"queue, one runs and one waits", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, nil, "surplus"},
 		{"queue, another day waits", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{on(tomorrow)}, "hold"},
 		{"queue, the same day waits as backfill", domain.OverlapQueue, []with{label(domain.Executing), both(label(domain.HeldOverlap), backfill)}, nil, "hold"},
 		{"queue, backfill", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{backfill}, "hold"},
 		{"queue, rerun", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{rerun}, "hold"},
 		{"queue, catch-up", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{late(2 * time.Minute)}, "hold"},
-		{"queue, late but not missed", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{late(50 * time.Second)}, "skip"},
+		{"queue, late but not missed", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{late(50 * time.Second)}, "surplus"},
 		{"queue, earlier turns go first", domain.OverlapQueue, []with{both(label(domain.HeldOverlap), late(time.Hour))}, []with{on(tomorrow)}, "hold"},
 		{"queue, live goes before waiting backfill", domain.OverlapQueue, []with{both(label(domain.HeldOverlap), backfill)}, nil, "start"},
 		{"queue, its own retry", domain.OverlapQueue, []with{label(domain.Executing), label(domain.HeldOverlap)}, []with{tried}, "start"},
@@ -93,6 +93,8 @@ func verdictOf(p plan, id domain.ID) string {
 		return "hold"
 	case slices.Contains(p.skip, id):
 		return "skip"
+	case slices.Contains(p.surplus, id):
+		return "surplus"
 	}
 	return "nothing"
 }

@@ -47,8 +47,14 @@ func (b *Broker) makeWay(ctx context.Context, p plan) error {
 			return err
 		}
 	}
-	if len(p.skip) > 0 {
-		if err := b.Overlaps.Skip(ctx, p.skip, "an earlier instance of the job is unfinished: overlap skip leaves this one out, and overlap queue keeps one waiting for each business date, which is there already"); err != nil {
+	for note, ids := range map[string][]domain.ID{
+		"an earlier instance of the job is unfinished, and overlap skip leaves this one out":                                                    p.skip,
+		"an earlier instance of the job is unfinished, and overlap queue keeps only one waiting for each business date, which is there already": p.surplus,
+	} {
+		if len(ids) == 0 {
+			continue
+		}
+		if err := b.Overlaps.Skip(ctx, ids, note); err != nil {
 			return err
 		}
 	}

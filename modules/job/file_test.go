@@ -127,16 +127,20 @@ func TestSeveralJobsInOneFile(t *testing.T) {
 // Each kind of schedule is read as it is written. (J-A24)
 func TestSchedules(t *testing.T) {
 	for keys, want := range map[string]domain.Schedule{
-		"":                                     {Kind: domain.ScheduleNone},
-		"  every: 250ms\n":                     {Kind: domain.ScheduleEvery, EveryMs: 250},
-		"  every: 1h30m\n":                     {Kind: domain.ScheduleEvery, EveryMs: 5400000},
-		"  every: 30d\n":                       {Kind: domain.ScheduleEvery, EveryMs: 2592000000},
-		"  every: 2147483648s\n":               {Kind: domain.ScheduleEvery, EveryMs: 2147483648000},
-		"  at: 2027-01-02T03:04:05Z\n":         {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli()},
-		"  at: 2027-01-02 03:04\n":             {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 1, 1, 19, 4, 0, 0, time.UTC).UnixMilli()},
-		"  at: \"2027-01-02 03:04:05\"\n":      {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 1, 1, 19, 4, 5, 0, time.UTC).UnixMilli()},
-		"  dialect: unix\n  cron: 0 2 * * *\n": {Kind: domain.ScheduleCron, Expr: "0 2 * * *", Dialect: "unix"},
-		"  timezone: UTC\n  cron: '@daily - -  -  -'\n": {Kind: domain.ScheduleCron, Expr: "@daily - -  -  -", Dialect: "unix"},
+		"":                             {Kind: domain.ScheduleNone},
+		"  every: 250ms\n":             {Kind: domain.ScheduleEvery, EveryMs: 250},
+		"  every: 1h30m\n":             {Kind: domain.ScheduleEvery, EveryMs: 5400000},
+		"  every: 30d\n":               {Kind: domain.ScheduleEvery, EveryMs: 2592000000},
+		"  every: 2147483648s\n":       {Kind: domain.ScheduleEvery, EveryMs: 2147483648000},
+		"  at: 2027-01-02T03:04:05Z\n": {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC).UnixMilli()},
+		"  at: 2027-01-02 03:04\n":     {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 1, 1, 19, 4, 0, 0, time.UTC).UnixMilli()},
+		// clocks show it twice: the first, as for a cron, or the one whose offset is written
+		"  timezone: Europe/Berlin\n  at: 2027-10-31 02:30\n":              {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 10, 31, 0, 30, 0, 0, time.UTC).UnixMilli()},
+		"  timezone: Europe/Berlin\n  at: \"2027-10-31T02:30:00+01:00\"\n": {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 10, 31, 1, 30, 0, 0, time.UTC).UnixMilli()},
+		"  timezone: Australia/Lord_Howe\n  at: 2027-04-04 01:45\n":        {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 4, 3, 14, 45, 0, 0, time.UTC).UnixMilli()},
+		"  at: \"2027-01-02 03:04:05\"\n":                                  {Kind: domain.ScheduleAt, AtMs: time.Date(2027, 1, 1, 19, 4, 5, 0, time.UTC).UnixMilli()},
+		"  dialect: unix\n  cron: 0 2 * * *\n":                             {Kind: domain.ScheduleCron, Expr: "0 2 * * *", Dialect: "unix"},
+		"  timezone: UTC\n  cron: '@daily - -  -  -'\n":                    {Kind: domain.ScheduleCron, Expr: "@daily - -  -  -", Dialect: "unix"},
 	} {
 		if got := parseOne(t, jobYAML(keys)).Spec.Schedule; got != want {
 			t.Errorf("%q: got %+v, want %+v", keys, got, want)
@@ -162,10 +166,11 @@ func TestRetryPatterns(t *testing.T) {
 // A sound file is advised about what its author may not have thought of. (J-F11)
 func TestWarnings(t *testing.T) {
 	for text, want := range map[string][]string{
-		strings.Replace(jobYAML(""), "  timeout: 5\n", "", 1): {idTimeoutDefault},
-		jobYAML("  retry: {times: 4}\n"):                      {idRetryMany},
-		jobYAML("  retry: {times: 3}\n"):                      nil,
-		jobYAML("  at: 2020-01-01 00:00\n"):                   {idAtPast},
+		strings.Replace(jobYAML(""), "  timeout: 5\n", "", 1):          {idTimeoutDefault},
+		jobYAML("  retry: {times: 4}\n"):                               {idRetryMany},
+		jobYAML("  retry: {times: 3}\n"):                               nil,
+		jobYAML("  at: 2020-01-01 00:00\n"):                            {idAtPast},
+		jobYAML("  timezone: Europe/Berlin\n  at: 2027-10-31 02:30\n"): {idAtTwice},
 	} {
 		jobs, problems := ParseFile([]byte(text), options())
 		var got []string

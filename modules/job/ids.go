@@ -84,6 +84,7 @@ const (
 	idAtWrong        = "at.wrong"
 	idAtGap          = "at.gap"
 	idAtPast         = "at.past"
+	idAtTwice        = "at.twice"
 	idRetryKey       = "retry.key"
 	idRetryBoth      = "retry.both"
 	idRetryTimes     = "retry.times"

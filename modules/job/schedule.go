@@ -161,18 +161,26 @@ func (d *draft) at(e entry, zone *time.Location) {
 		return
 	}
 	at, err := time.Parse(time.RFC3339, text)
+	twice := false
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
 		if err == nil {
 			break
 		}
-		if at, err = time.ParseInLocation(layout, text, zone); err == nil && at.Format(layout) != text {
+		if at, err = time.ParseInLocation(layout, text, zone); err != nil {
+			continue
+		}
+		if at.Format(layout) != text {
 			d.add(e.at, e.path, idAtGap, "", "value", clip(text), "zone", d.spec.Timezone)
 			return
 		}
+		at, twice = firstShown(at)
 	}
 	if err != nil {
 		d.add(e.at, e.path, idAtWrong, hintAt, "value", clip(text))
 		return
+	}
+	if twice {
+		d.warn(e.at, e.path, idAtTwice, "", "value", clip(text), "zone", d.spec.Timezone, "first", at.Format(time.RFC3339))
 	}
 	if !at.After(d.opts.Now) {
 		d.warn(e.at, e.path, idAtPast, "", "value", clip(text))
@@ -180,6 +188,21 @@ func (d *draft) at(e entry, zone *time.Location) {
 		return
 	}
 	d.timed(e, domain.Schedule{Kind: domain.ScheduleAt, AtMs: at.UnixMilli()}, zone)
+}
+
+// firstShown is the first instant at which the clock of the zone of at shows what it shows at at, as for a cron, and
+// whether it shows that twice: when it is set back, by no more than three hours anywhere.
+func firstShown(at time.Time) (first time.Time, twice bool) {
+	const most, step = 3 * time.Hour, 15 * time.Minute
+	for shift := -most; shift <= most; shift += step {
+		if other := at.Add(shift); shift != 0 && other.Format(time.DateTime) == at.Format(time.DateTime) {
+			if shift < 0 {
+				at = other
+			}
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // timed asks the scheduler about a schedule that reads well.
