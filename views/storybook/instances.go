@@ -49,6 +49,7 @@ func instanceStories() []Story {
 		{"instance-history", tab("history")},
 		{"instance-failed", func(s layout.Shell) templ.Component { return instances.Show(failedInstance(s)) }},
 		{"instance-shards", func(s layout.Shell) templ.Component { return instances.Show(splitInstance(s)) }},
+		{"instance-deps-missing", func(s layout.Shell) templ.Component { return instances.Show(dependentInstance(s)) }},
 		{"instance-waiting", func(s layout.Shell) templ.Component { return instances.Show(waitingInstance(s)) }},
 	}
 }
@@ -210,6 +211,34 @@ func waitingInstance(s layout.Shell) instances.ShowPage {
 	p.Kill = ui.Action{URL: "/instances/1/kill"}
 	p.Rerun = ui.Action{Denied: word(s.Lang, "It has not ended yet.", "尚未结束，不能重跑。")}
 	p.Log = instances.Log{Reason: word(s.Lang, "Not dispatched yet, so there is no output.", "尚未下发，因此没有输出。")}
+	return p
+}
+
+// dependentInstance waits for a month of days of which some are missing, and for a job of which nothing is planned.
+func dependentInstance(s layout.Shell) instances.ShowPage {
+	p, j := waitingInstance(s), sampleJobs()
+	p.Tab = "deps"
+	p.Why = word(s.Lang, "Waits for sync_order_daily of 2026-10-01 – 2026-10-31: 29 of 31, missing 2026-10-17 and 2026-10-30.", "等待 sync_order_daily 2026-10-01 – 2026-10-31：31 次中完成 29 次，缺 2026-10-17、2026-10-30。")
+	month := instances.Dep{Job: j[0].ref(s.Lang), URL: "/instances?job=sync_order_daily", BizDate: "2026-10-01 – 2026-10-31", Status: ui.Status{State: "running", Label: "executing"},
+		Rule:  word(s.Lang, "the month before · success · all planned fires", "上个月 · 成功 · 全部计划触发"),
+		State: word(s.Lang, "29 of 31, missing 2026-10-17 and 2026-10-30", "31 次中完成 29 次，缺 2026-10-17、2026-10-30")}
+	for d := 1; d <= 31; d++ {
+		x := instances.DepPart{Kind: "done", Text: fmt.Sprintf("%02d", d), Title: fmt.Sprintf("2026-10-%02d", d) + word(s.Lang, " (success)", "（成功）"), URL: "/instances/1"}
+		switch d {
+		case 17:
+			x.Kind, x.Title, x.URL = "missed", "2026-10-17"+word(s.Lang, " (missed)", "（错过）"), ""
+		case 30:
+			x.Kind, x.Title = "open", "2026-10-30"+word(s.Lang, " (running)", "（运行中）")
+		}
+		month.Parts = append(month.Parts, x)
+	}
+	p.Up = []instances.Dep{
+		{Job: j[1].ref(s.Lang), URL: "/instances/1", BizDate: "2026-11-26", Met: true, Status: ui.Status{State: "success"}, Rule: word(s.Lang, "the same date · success · all planned fires", "同一日期 · 成功 · 全部计划触发")},
+		month,
+		{Job: ui.Ref{ID: "payments/settle_interbank"}, BizDate: "2026-11-25", Rule: word(s.Lang, "the working day before · success · all planned fires", "上一个工作日 · 成功 · 全部计划触发"),
+			Warning: word(s.Lang, "Nothing is planned that could ever meet it.", "没有任何计划能满足它。")},
+	}
+	p.Down = []instances.Dep{{Job: j[9].ref(s.Lang), URL: "/instances/1", BizDate: "2026-11-26", Status: ui.Status{State: "running", Label: "waiting_deps"}, Rule: word(s.Lang, "the same date · success · all planned fires", "同一日期 · 成功 · 全部计划触发")}}
 	return p
 }
 

@@ -59,7 +59,7 @@ func TestThoseInAPoolAreListed(t *testing.T) {
 		page := b.get("/instances?pool=db&place=waits")
 		has(t, "those that wait", page, "Wait for a place in pool db", "It waits since", `name="pool" value="db"`)
 		lacks(t, "those that wait", page, "⟦", "state-chip on")
-		has(t, "in Chinese", b.get("/instances?pool=db&place=holds", "Accept-Language", "zh-CN"), "占用资源池 db 的名额")
+		has(t, "in Chinese", b.get("/instances?pool=db&place=holds", "Accept-Language", "zh-CN"), "占着资源池 db 的位置")
 	})
 }
 
