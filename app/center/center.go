@@ -3,10 +3,8 @@ package center
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -154,8 +152,7 @@ func (s *site) live(ctx context.Context) error {
 	if err := prepare(ctx, url); err != nil {
 		return err
 	}
-	host, _ := os.Hostname()
-	le, err := lease.Take(ctx, url, fmt.Sprintf("%s %s pid %d", o.Config.Mode, host, os.Getpid()))
+	le, err := lease.Take(ctx, url, processOf(o))
 	if err != nil {
 		return err
 	}

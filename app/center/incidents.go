@@ -19,18 +19,25 @@ import (
 // active one.
 func (l *life) newKeeper(c *core, redis *redisWatch) *incident.Keeper {
 	k := &incident.Keeper{Store: c.incidents.Store, IDs: l.ids.Next, History: c.instances, Instances: troubled{c.instances}, Jobs: blamed{c.jobs}, Workers: c.workers,
-		Redis: redis, Projects: projects{c.access}, Calendars: c.calendars, PagesURL: l.o.Config.PagesURL()}
+		Redis: redis, Process: l.process(), Projects: projects{c.access}, Calendars: c.calendars, PagesURL: l.o.Config.PagesURL()}
 	if a := l.o.Config.Alerts; a.WebhookURL != "" {
 		k.Hook = incident.NewWebhook(string(a.WebhookURL), string(a.WebhookSecret))
 	}
 	return incident.NewKeeper(k)
 }
 
+// process names this process for people.
+func (l *life) process() string { return processOf(l.o) }
+
+func processOf(o Options) string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s %s pid %d", o.Config.Mode, host, os.Getpid())
+}
+
 // newLookout is what this process looks out for, whatever its roles.
 func (l *life) newLookout() *incident.Lookout {
-	host, _ := os.Hostname()
 	db := l.pools[0].DB
-	look := &incident.Lookout{Store: incidentstore.New(db, l.ids.Next), Triggers: schedulerstore.New(db), Process: fmt.Sprintf("%s %s pid %d", l.o.Config.Mode, host, os.Getpid())}
+	look := &incident.Lookout{Store: incidentstore.New(db, l.ids.Next), Triggers: schedulerstore.New(db), Process: l.process()}
 	if l.sched != nil {
 		look.Clock = schedulerClock{l.sched}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/modules/incident"
+	incidentstore "github.com/axsched/ax/modules/incident/store"
 	"github.com/axsched/ax/modules/instance"
 )
 
@@ -16,25 +16,28 @@ type outages struct {
 }
 
 // Outage asks no store but the database: how this process' own writes fare, and how the
-// active broker found Redis.
+// active broker found Redis, in whichever process that is.
 func (o outages) Outage(ctx context.Context) (instance.Outage, error) {
 	out := instance.Outage{NoWrites: o.l.noWrites()}
 	if b := o.l.broker; b != nil && b.Active() {
-		out.Redis = o.l.found.worst(o.l.clock.now())
+		if out.Redis = o.l.found.worst(o.l.clock.now()); !out.Redis.Since.IsZero() {
+			out.Redis.Broker = o.l.process()
+		}
 		return out, nil
 	}
-	for _, kind := range []domain.IncidentKind{domain.IncidentRedisAway, domain.IncidentRedisRefuses} {
-		open, err := o.c.incidents.Store.Open(ctx, kind, 0, 1)
-		if err != nil {
-			return out, err
-		}
-		if len(open) > 0 {
-			out.Redis.Since, out.Redis.Said = incident.RedisSaid(open[0])
-			out.Redis.Answers = kind == domain.IncidentRedisRefuses
-			break
+	faults, err := o.c.incidents.Store.RedisFaults(ctx)
+	out.Redis = worstOf(faults)
+	return out, err
+}
+
+// worstOf is the fault that keeps workers from being heard: of a Redis that is away before one that refuses.
+func worstOf(faults []incidentstore.RedisFault) (out instance.RedisFault) {
+	for _, f := range faults {
+		if away := f.Fault == domain.IncidentRedisAway; away || out.Since.IsZero() || out.Answers {
+			out = instance.RedisFault{Since: f.Since, Broker: f.Broker, Answers: !away, Said: f.Said}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // worst is the fault of a Redis that keeps workers from being heard: of one that is away before one that refuses. now is

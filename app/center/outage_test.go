@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/modules/incident"
+	incidentstore "github.com/axsched/ax/modules/incident/store"
+	"github.com/axsched/ax/modules/instance"
 	"github.com/axsched/ax/worker/transport"
 )
 
@@ -28,15 +29,23 @@ func TestAFaultOfRedisIsToldFromItsFirstProbe(t *testing.T) {
 	}
 }
 
-// A process without the active broker reads it from the incident.
-func TestAnIncidentOfRedisTellsSinceWhenAndWhy(t *testing.T) {
+// What another process' broker found is read as that one wrote it down, the worst of it.
+func TestTheWorstFaultOfTheBrokerElsewhereIsTold(t *testing.T) {
 	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-	i := domain.Incident{OpenedAt: at.Add(5 * time.Second), Detail: []string{"incident.said.redis_refuses", "redis", "both", "at", "2026-02-03 04:05:06Z", "said", "OOM"}}
-	if since, said := incident.RedisSaid(i); !since.Equal(at) || said != "OOM" {
-		t.Errorf("%s %q", since, said)
-	}
-	if since, _ := incident.RedisSaid(domain.Incident{OpenedAt: at}); !since.Equal(at) {
-		t.Errorf("without a detail: %s", since)
+	refuses := incidentstore.RedisFault{Redis: redisRegistry, Fault: domain.IncidentRedisRefuses, Since: at, Said: "OOM", Broker: "broker b pid 1"}
+	away := incidentstore.RedisFault{Redis: redisTransport, Fault: domain.IncidentRedisAway, Since: at.Add(time.Second), Said: "refused", Broker: "broker b pid 1"}
+	for _, c := range []struct {
+		faults []incidentstore.RedisFault
+		want   instance.RedisFault
+	}{
+		{nil, instance.RedisFault{}},
+		{[]incidentstore.RedisFault{refuses}, instance.RedisFault{Since: at, Broker: "broker b pid 1", Answers: true, Said: "OOM"}},
+		{[]incidentstore.RedisFault{refuses, away}, instance.RedisFault{Since: at.Add(time.Second), Broker: "broker b pid 1", Said: "refused"}},
+		{[]incidentstore.RedisFault{away, refuses}, instance.RedisFault{Since: at.Add(time.Second), Broker: "broker b pid 1", Said: "refused"}},
+	} {
+		if got := worstOf(c.faults); got != c.want {
+			t.Errorf("%+v: %+v", c.faults, got)
+		}
 	}
 }
 

@@ -76,6 +76,8 @@ func goOnWithout(t *testing.T, cut func(w *wire.Wire)) {
 	if status, r := ready(t, broker); status != http.StatusServiceUnavailable || r.Parts["registry"].OK || !r.Parts["redis"].OK || !r.Parts["database"].OK {
 		t.Errorf("the broker without its registry: %d %+v", status, r)
 	}
+	whyElsewhere(t, c, long.ID, "through which workers are heard")
+	whyElsewhere(t, c, c.Trigger("hand").ID, "through which workers are reached")
 	began := time.Now()
 	must(t, touch(open))
 	if done := c.AwaitWithin(10*time.Second, long.ID, "success"); len(done.Attempts) != 1 {
@@ -92,6 +94,18 @@ func goOnWithout(t *testing.T, cut func(w *wire.Wire)) {
 			t.Errorf("%s ended", p.Name)
 		}
 	}
+}
+
+// whyElsewhere expects that the pages, whose own stores are well, say what the broker of another process has met, before that
+// is an incident.
+func whyElsewhere(t *testing.T, c *setup.Client, id, words string) {
+	t.Helper()
+	began, said := time.Now(), ""
+	setup.Until(t, 6*time.Second, "why names the broker's fault", func() bool {
+		said = c.Must("why", id)
+		return strings.Contains(said, "the broker (broker ") && strings.Contains(said, "cannot reach Redis, "+words)
+	}, func() string { return said })
+	t.Logf("why tells it after %s: %s", time.Since(began).Round(100*time.Millisecond), said)
 }
 
 // readyParts is what /readyz says of each part.

@@ -30,6 +30,8 @@ type Keeper struct {
 	// Redis tells how each Redis stands that the broker here works with; nil: there is none
 	// to be told of.
 	Redis Redis
+	// Process names the process of this broker for people.
+	Process string
 	// Hook takes the notices; nil: nobody is told, incidents are on the page alone.
 	Hook Hook
 	// PagesURL stands before the paths of pages in notices, such as
@@ -128,6 +130,9 @@ func (k *Keeper) Term(ctx context.Context) error {
 	defer k.active.Store(false)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return k.rounds(ctx) })
+	if k.Redis != nil {
+		g.Go(func() error { return k.mirror(ctx) })
+	}
 	if k.Hook == nil {
 		if err := k.Store.DropChannels(ctx); err != nil && ctx.Err() == nil {
 			slog.Warn("it could not be noted that no notices go out", "error", err)

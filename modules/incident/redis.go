@@ -2,6 +2,8 @@ package incident
 
 import (
 	"context"
+	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,20 +90,46 @@ func (s Standing) detail() []string {
 	return []string{key, "redis", s.Redis, "at", stamp(s.Since), "said", cut(s.Said)}
 }
 
-// RedisSaid is since when an incident of a Redis says that the fault is there, and in which words.
-func RedisSaid(i domain.Incident) (since time.Time, said string) {
-	since = i.OpenedAt
-	for n := 1; n+1 < len(i.Detail); n += 2 {
-		switch i.Detail[n] {
-		case "at":
-			if at, err := time.Parse(stampForm, i.Detail[n+1]); err == nil {
-				since = at
+// mirrorEach is how often what the probes found is compared with what others can read of it.
+const mirrorEach = 250 * time.Millisecond
+
+// mirror writes down at once what is wrong with a Redis, for the pages of processes that cannot know: an incident is opened
+// only once it has lasted. It asks no Redis, and writes when something begins or ends.
+func (k *Keeper) mirror(ctx context.Context) error {
+	var written map[string]domain.IncidentKind // nil: what an earlier term left may be there
+	for {
+		now := faultsNow(k.Redis.Standings(), k.Process)
+		if kinds := kindsOf(now); written == nil || !maps.Equal(kinds, written) {
+			switch err := k.Store.KeepRedisFaults(ctx, now); {
+			case err == nil:
+				written = kinds
+			case ctx.Err() == nil:
+				slog.Debug("what is wrong with Redis could not be noted; the next look repeats it", "error", err)
 			}
-		case "said":
-			said = i.Detail[n+1]
+		}
+		if !pause(ctx, mirrorEach) {
+			return nil
 		}
 	}
-	return since, said
+}
+
+// faultsNow is what keeps workers from being heard, whether or not it has lasted.
+func faultsNow(all []Standing, broker string) []store.RedisFault {
+	var out []store.RedisFault
+	for _, s := range all {
+		if s.Fault == domain.IncidentRedisAway || s.Fault == domain.IncidentRedisRefuses {
+			out = append(out, store.RedisFault{Redis: s.Redis, Fault: s.Fault, Since: s.Since, Said: cut(s.Said), Broker: broker})
+		}
+	}
+	return out
+}
+
+func kindsOf(faults []store.RedisFault) map[string]domain.IncidentKind {
+	out := map[string]domain.IncidentKind{}
+	for _, f := range faults {
+		out[f.Redis] = f.Fault
+	}
+	return out
 }
 
 // redisOver is which open incidents are over: what would show the fault has not done so

@@ -1,19 +1,36 @@
 package incident
 
 import (
+	"context"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/modules/incident/store"
 	"github.com/axsched/ax/modules/kit/i18n"
 )
 
 // redises are how they stand, as the test says.
-type redises struct{ all []Standing }
+type redises struct {
+	mu  sync.Mutex
+	all []Standing
+}
 
 // Standings tells it.
-func (r *redises) Standings() []Standing { return r.all }
+func (r *redises) Standings() []Standing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
+}
+
+func (r *redises) stand(all ...Standing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = all
+}
 
 // probed is a Redis in the respect of answering and taking writes, so for a while.
 func probed(which string, fault domain.IncidentKind, since time.Duration) Standing {
@@ -114,4 +131,53 @@ func TestWhatIsSaidOfARedis(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the broker finds can be read by others from the first moment on, long before it is an incident, and is gone with it;
+// what an earlier term left is gone at once.
+func TestWhatIsWrongWithRedisCanBeReadAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		r := &redises{}
+		w.k.Redis, w.k.Process = r, "broker b pid 1"
+		if err := w.store.KeepRedisFaults(t.Context(), []store.RedisFault{{Redis: "registry", Fault: away, Since: now(), Said: "of a broker that is gone", Broker: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.k.mirror(ctx) }()
+		defer func() {
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}()
+		reads := func(want ...store.RedisFault) {
+			t.Helper()
+			var got []store.RedisFault
+			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				var err error
+				got, err = w.store.RedisFaults(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.EqualFunc(got, want, func(a, b store.RedisFault) bool { return a == b }) {
+					return
+				}
+			}
+			t.Errorf("read %+v, want %+v", got, want)
+		}
+		reads()
+		began := probed("both", away, 0)
+		began.Since = began.Since.Truncate(time.Millisecond).UTC() // as the database keeps it
+		r.stand(began, fitness("both", true, time.Hour)) // one that evicts is not away
+		reads(store.RedisFault{Redis: "both", Fault: away, Since: began.Since, Said: began.Said, Broker: "broker b pid 1"})
+		began.Fault = refuses
+		r.stand(began)
+		reads(store.RedisFault{Redis: "both", Fault: refuses, Since: began.Since, Said: began.Said, Broker: "broker b pid 1"})
+		r.stand(probed("both", "", 0))
+		reads()
+		if got := w.standing(); got != "" {
+			t.Errorf("nothing of it lasted, and there are incidents: %s", got)
+		}
+	})
 }

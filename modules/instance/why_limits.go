@@ -22,6 +22,7 @@ type Outage struct {
 // RedisFault is what is wrong with the Redis through which workers are heard; the zero value: nothing that is known.
 type RedisFault struct {
 	Since   time.Time // zero: there is no fault
+	Broker  string    // the process with the broker that met it; "" = not known
 	Answers bool      // it answers and takes no writes; else it does not answer
 	Said    string    // in its words
 }
@@ -99,8 +100,11 @@ func saidDeaf(f Facts, since time.Time) Sentence {
 	if a := f.Attempt; a != nil {
 		since = notBefore(since, a.DispatchedAt, a.GrantedAt, a.KillAt, f.Instance.StartedAt)
 	}
-	if r := f.Outage.Redis; r.Answers {
+	switch r := f.Outage.Redis; {
+	case r.Answers:
 		return say("why.redis_refuses_sent", "at", since, "said", r.Said)
+	case !r.Since.IsZero() && r.Broker != "":
+		return say("why.no_redis_sent_of", "at", since, "broker", r.Broker, "said", r.Said)
 	}
 	return say("why.no_redis_sent", "at", since)
 }

@@ -94,11 +94,12 @@ func waits() []wait {
 		{"queue: no worker", domain.Queued, func(f *instance.Facts) { f.Workers = nil }, "no worker is alive", "没有存活的执行节点", from},
 		{"queue: all lost", domain.Queued, worker(func(w *domain.Worker) { w.LostAt = at(now) }), "the only one known is lost", "全部失联", from},
 		{"queue: type", domain.Queued, worker(func(w *domain.Worker) { w.Types = nil }), "no worker alive runs the type shell", "不支持类型 shell", from},
-		{"queue: tag", domain.Queued, func(f *instance.Facts) { f.Spec.Tags = []string{"gpu"} }, "has all its tags (gpu); w1 lacks gpu", "w1 缺少 gpu", from},
+		{"queue: tag", domain.Queued, func(f *instance.Facts) { f.Spec.Tags = []string{"gpu"} }, "has all its tags (gpu); no such worker has gpu at all; w1 lacks gpu", "w1 缺少 gpu", from},
 		{"queue: draining", domain.Queued, worker(func(w *domain.Worker) { w.Drain = true }), "takes no more work (w1)", "不再接收任务（w1）", from},
 		{"queue: lane", domain.Queued, worker(func(w *domain.Worker) { w.Lanes = nil }), "has a thread in lane default", "没有线程", from},
 		{"queue: full", domain.Queued, worker(func(w *domain.Worker) { w.Running = 2 }), "all 2 threads in lane default", "都被占用", from},
-		{"queue: soon", domain.Queued, limited, "is about to be sent to a worker. At {until} it fails, by its queue_timeout of 30 min", "即将下发", both},
+		{"queue: not yet", domain.Queued, func(f *instance.Facts) { limited(f) }, "nothing is known yet of what keeps it. At {until} it fails, by its queue_timeout of 30 min", "尚未下发，原因暂时未知", both},
+		{"queue: soon", domain.Queued, func(f *instance.Facts) { f.Now = f.Instance.ReadyAt.Add(time.Second) }, "is about to be sent to a worker", "即将下发", []string{since}},
 		{"not acknowledged", domain.Dispatched, func(f *instance.Facts) { f.Attempt.State = domain.AttemptSent }, "has not acknowledged it yet; without an answer it goes to another", "得不到应答时会改发", from},
 		{"for a thread", domain.Dispatched, nil, "waits for a free thread", "等待空闲线程", from},
 		{"running", domain.Executing, nil, "It runs on w1 since {since}, for 5 min 6 s so far. At {until} it is ended, by its time-out of 30 min", "将因超时被终止", both},
@@ -226,6 +227,24 @@ func TestWhyNamesTheStoreThatFails(t *testing.T) {
 			}
 			if strings.Contains(said, "counts as lost, and") || strings.Contains(said, "so far") || strings.Contains(said, "判定失联并") {
 				t.Errorf("%s in %s: %q", c.label, lang, said)
+			}
+		}
+	}
+}
+
+// A fault that the broker of another process has met is told as its, from the first moment on.
+func TestWhyNamesTheBrokerThatCannotReachRedis(t *testing.T) {
+	for label, words := range map[domain.Label][2]string{
+		domain.Queued:    {"but since {since} the broker (broker b1 pid 7) cannot reach Redis, through which workers are reached: connection refused. Nothing is sent", "broker（broker b1 pid 7）自 {since} 起连不上"},
+		domain.Executing: {"since then the broker (broker b1 pid 7) cannot reach Redis, through which workers are heard: connection refused", "此后 broker（broker b1 pid 7）连不上"},
+	} {
+		f := waiting(label)
+		f.Now = f.Now.Add(time.Second)
+		f.Outage.Redis = instance.RedisFault{Since: f.Now.Add(-time.Second), Broker: "broker b1 pid 7", Said: "connection refused"}
+		for n, lang := range []string{i18n.English, "zh-CN"} {
+			want := strings.ReplaceAll(words[n], "{since}", f.Now.Add(-time.Second).Format(time.DateTime)+" UTC")
+			if said := instance.Why(f).In(i18n.With(t.Context(), lang)); !strings.Contains(said, want) || strings.Contains(said, "about to be sent") || strings.Contains(said, "so far") {
+				t.Errorf("%s in %s: %q, want %q", label, lang, said, want)
 			}
 		}
 	}

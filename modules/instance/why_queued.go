@@ -20,8 +20,11 @@ func whyQueued(f Facts) Sentence {
 	if f.Outage.NoWrites != "" {
 		return say("why.no_writes_queued", "at", since, "said", f.Outage.NoWrites)
 	}
-	if r := f.Outage.Redis; r.Answers {
+	switch r := f.Outage.Redis; {
+	case r.Answers:
 		return say("why.redis_refuses", "at", since, "seen", r.Since, "said", r.Said)
+	case !r.Since.IsZero() && r.Broker != "":
+		return say("why.no_redis_of", "at", since, "seen", r.Since, "broker", r.Broker, "said", r.Said)
 	}
 	if seen, deaf := unheard(f); deaf {
 		return say("why.no_redis", "at", since, "seen", notBefore(seen, since))
@@ -70,6 +73,10 @@ func clocks(ws []domain.Worker) []Sentence {
 	return out
 }
 
+// soonFor is how long a ready instance with room for it may wait for the broker's next round: beyond that something keeps
+// the broker, of which nobody knows yet.
+const soonFor = 3 * time.Second
+
 // whyNoRoom says that the threads of the lane are taken, as far as the workers'
 // own figures tell.
 func whyNoRoom(f Facts, taking []domain.Worker) Sentence {
@@ -90,6 +97,9 @@ func whyNoRoom(f Facts, taking []domain.Worker) Sentence {
 		return say("why.no_lane", "lane", string(lane), "workers", nameAll(taking), "at", since)
 	case full == threads:
 		return say("why.busy", "lane", string(lane), "n", threads, "workers", nameAll(taking), "at", since)
+	}
+	if late := f.Now.Sub(since); !f.Now.IsZero() && late >= soonFor {
+		return say("why.not_yet", "lane", string(lane), "at", since, "took", late)
 	}
 	return say("why.soon", "lane", string(lane), "at", since)
 }
@@ -115,15 +125,27 @@ func lacking(w domain.Worker, tags []string) []string {
 	return out
 }
 
-// nearest names the worker that lacks the fewest of the tags, and which.
-func nearest(ws []domain.Worker, tags []string) Sentence {
-	best := ws[0]
-	for _, w := range ws[1:] {
-		if len(lacking(w, tags)) < len(lacking(best, tags)) {
-			best = w
-		}
+// nearest says which of the tags no worker has at all, and of those that lack the fewest, which.
+func nearest(ws []domain.Worker, tags []string) []Sentence {
+	var out []Sentence
+	nobody := slices.DeleteFunc(slices.Clone(tags), func(t string) bool {
+		return slices.ContainsFunc(ws, func(w domain.Worker) bool { return slices.Contains(w.Tags, t) })
+	})
+	if len(nobody) > 0 {
+		out = append(out, say("why.nobody_has", "tags", strings.Join(nobody, ", ")))
 	}
-	return say("why.lacks", "worker", best.Name, "tags", strings.Join(lacking(best, tags), ", "))
+	fewest := len(tags)
+	for _, w := range ws {
+		fewest = min(fewest, len(lacking(w, tags)))
+	}
+	near := having(ws, func(w domain.Worker) bool { return len(lacking(w, tags)) == fewest })
+	for _, w := range near[:min(len(near), maxNamed)] {
+		out = append(out, say("why.lacks", "worker", w.Name, "tags", strings.Join(lacking(w, tags), ", ")))
+	}
+	if more := len(near) - maxNamed; more > 0 {
+		out = append(out, say("why.and_more", "n", more))
+	}
+	return out
 }
 
 // nameAll names workers, the first few of them.

@@ -1,7 +1,7 @@
 // Package store is the SQL of incidents and of the notices about them.
 //
-// It owns the tables incident, incident_case, incident_event, incident_mark, notice and
-// channel and decides nothing. Rows are changed by primary key and only where they
+// It owns the tables incident, incident_case, incident_event, incident_mark, notice,
+// channel and redis_fault and decides nothing. Rows are changed by primary key and only where they
 // still stand as they were read.
 package store
 
@@ -17,7 +17,7 @@ import (
 // chunk bounds how many values one IN list names.
 const chunk = 500
 
-// Store reads and writes the six tables. Safe for concurrent use.
+// Store reads and writes the seven tables. Safe for concurrent use.
 type Store struct {
 	db  *dbx.DB
 	ids func() domain.ID
