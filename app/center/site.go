@@ -38,10 +38,12 @@ type site struct {
 	fit    fit
 	away   error     // why no life could begin; nil = none was refused since the last
 	said   time.Time // when the log last had that
+	heard  time.Time // until when the database answered the last life; before the first: the start of the process
 }
 
 func newSite(o Options) *site {
-	s := &site{o: o, mux: http.NewServeMux(), began: time.Now(), closed: httpx.Away("AX is starting, or its database is away; /readyz says which")}
+	s := &site{o: o, mux: http.NewServeMux(), began: time.Now()}
+	s.heard, s.closed = s.began, httpx.Away(s.outage)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"status": "alive"})
 	})
@@ -95,7 +97,26 @@ func (s *site) down() {
 	if s.pages != nil {
 		s.pages.EndStreams()
 	}
+	if s.life != nil && s.life.lease != nil {
+		s.heard = s.life.lease.Renewed()
+	}
 	s.life, s.pages = nil, nil
+}
+
+// outage tells whether the database answers and since when it does not, by what this process asks it each half second
+// anyway. A database that answers and takes no writes says so itself.
+func (s *site) outage() httpx.Outage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	since := s.heard
+	switch l := s.life; {
+	case l != nil && l.lease != nil && l.lease.Fault() != nil && l.noWrites() == "":
+		since = l.lease.Renewed()
+	case l == nil && s.away != nil:
+	default:
+		return httpx.Outage{}
+	}
+	return httpx.Outage{Store: storeDatabase, Since: s.o.Now().Add(-time.Since(since)).Truncate(time.Second)}
 }
 
 // endStreams ends what would keep a stopping server waiting.
@@ -162,7 +183,7 @@ func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core
 		return err
 	}
 	router, err := httpx.New(httpx.Options{Policy: c.policy, Identity: c.access, Sessions: c.sessions, Ledger: c.sessions, Denials: c.access,
-		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation(c), Now: c.now})
+		Zone: zone, Environment: l.o.Config.Environment, Version: l.o.Version, Nav: navigation(c), Now: c.now, Outage: s.outage})
 	if err != nil {
 		return err
 	}

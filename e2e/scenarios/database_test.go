@@ -174,6 +174,9 @@ func (f fault) strike(t *testing.T) {
 		must(t, touch(open)) // it ends while its outcome cannot be booked
 		setup.Until(t, 10*time.Second, "the running task ends", func() bool { return len(d.Of("end", long.TraceID)) == 1 }, func() string { return "" })
 		until(began.Add(f.lasts / 3))
+		if !f.reads {
+			f.since(t, c, reader, long.ID, began)
+		}
 		for time.Since(began) < f.lasts {
 			f.told(t, c, reader)
 			until(time.Now().Add(300 * time.Millisecond))
@@ -193,6 +196,28 @@ func (f fault) strike(t *testing.T) {
 		t.Error("the center ended")
 	}
 	f.caughtUp(t, loads, healed)
+}
+
+// since expects that page, API and command name the database and since when it is away.
+func (f fault) since(t *testing.T, c *setup.Client, reader *reader, id string, began time.Time) {
+	t.Helper()
+	a, err := c.Call(http.MethodGet, "/api/v1/instances/"+id+"/why", "")
+	var said struct {
+		Error struct {
+			Store, Message string
+			Since          time.Time
+		}
+	}
+	if err != nil || json.Unmarshal([]byte(a.Body), &said) != nil || said.Error.Store != "database" || said.Error.Since.Sub(began).Abs() > 4*time.Second {
+		t.Errorf("of a fault since %s a program is told: %d %s (%v)", began, a.Status, a.Body, err)
+	}
+	at := said.Error.Since.UTC()
+	if p := reader.get("/instances/"+id, "en"); !strings.Contains(p.Body, "The database has not answered since "+at.Format("2006-01-02")) || !strings.Contains(p.Body, "Nothing is lost") {
+		t.Errorf("the page says: %.2000s", p.Body)
+	}
+	if r := c.Run("why", id); r.Code != 1 || !strings.Contains(r.Err, "the database has not answered since "+at.Format("2006-01-02T15:04")) || !strings.Contains(r.Err, "nothing is lost") {
+		t.Errorf("the command says: %+v", r)
+	}
 }
 
 func (f fault) database(t *testing.T) *brokenDB {
@@ -234,6 +259,9 @@ func (f fault) told(t *testing.T, c *setup.Client, reader *reader) {
 	refused := a.Status == http.StatusServiceUnavailable || f.some && a.Status == http.StatusCreated
 	if took := time.Since(began); err != nil || !refused || took > answerWithin {
 		t.Errorf("a change by a program: after %s %d %s (%v)", took, a.Status, a.Body, err)
+	}
+	if !f.reads && !strings.Contains(a.Body, "nothing is lost") {
+		t.Errorf("a program is not told that nothing is lost: %s", a.Body)
 	}
 	if p := database(t, reader); p.OK || !strings.Contains(p.Note, f.said) {
 		t.Errorf("readiness says of the database: %+v", p)

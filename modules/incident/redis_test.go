@@ -169,7 +169,7 @@ func TestWhatIsWrongWithRedisCanBeReadAtOnce(t *testing.T) {
 		reads()
 		began := probed("both", away, 0)
 		began.Since = began.Since.Truncate(time.Millisecond).UTC() // as the database keeps it
-		r.stand(began, fitness("both", true, time.Hour)) // one that evicts is not away
+		r.stand(began, fitness("both", true, time.Hour))           // one that evicts is not away
 		reads(store.RedisFault{Redis: "both", Fault: away, Since: began.Since, Said: began.Said, Broker: "broker b pid 1"})
 		began.Fault = refuses
 		r.stand(began)

@@ -48,6 +48,9 @@ type failure struct {
 	Hint      string `json:"hint,omitempty"`
 	Problems  any    `json:"problems,omitempty"`
 	RequestID string `json:"requestId,omitempty"`
+	// Store is which store is away, where that is why; Since is when it answered last, where that is known.
+	Store string     `json:"store,omitempty"`
+	Since *time.Time `json:"since,omitempty"`
 
 	status int
 	retry  time.Duration // 0 = say nothing
@@ -58,6 +61,17 @@ var statusOf = map[domain.Kind]int{
 	domain.Invalid: http.StatusBadRequest, domain.NotFound: http.StatusNotFound, domain.Conflict: http.StatusConflict,
 	domain.Exists: http.StatusConflict, domain.Denied: http.StatusForbidden, domain.Unauthentic: http.StatusUnauthorized,
 	domain.TooLarge: http.StatusRequestEntityTooLarge, domain.Unavailable: http.StatusServiceUnavailable,
+}
+
+// database is the store that all answers wait for.
+const database = "database"
+
+// away says since when the store is away that err is about, as far as that is known.
+func (f *failure) away(o Outage) {
+	if f.Store != "" && o.Store == f.Store {
+		since := o.Since.UTC()
+		f.Message, f.Since = o.words(), &since
+	}
 }
 
 // plainSlash finds calls whose path seems to name something of a project with a slash of its own.
@@ -78,7 +92,7 @@ func translate(err error, form bool) failure {
 		if e.Kind == domain.Unavailable {
 			f.retry = 5 * time.Second
 			if e.Err != nil && e.ID == "" { // its words are a driver's: of all stores, answers wait for the database alone
-				f.Message, f.own = "the database is away or does not answer in time; try again", false
+				f.Message, f.Store, f.own = Outage{}.words(), database, false
 			}
 		}
 	case errors.As(err, &web) && web.Code < 500:
@@ -138,6 +152,7 @@ func (r *Router) answerError(err error, c echo.Context) {
 	c.SetRequest(c.Request().WithContext(ctx))
 	f := translate(err, sc.form != nil)
 	f.RequestID = sc.id
+	f.away(r.outage())
 	if f.status == http.StatusNotFound && !f.own && plainSlash.MatchString(c.Request().URL.EscapedPath()) {
 		f.Hint = "in a path the slash of project/name is written %2F"
 	}
@@ -188,7 +203,13 @@ func (r *Router) writeFailure(c echo.Context, sc *scope, f failure, err error) e
 	}
 	switch f.status {
 	case http.StatusServiceUnavailable:
-		if page.Text == "" {
+		switch {
+		case page.Text != "":
+		case f.Since != nil:
+			page.Text = Outage{Store: f.Store, Since: *f.Since}.page(ctx)
+		case f.Store != "":
+			page.Text = Outage{}.page(ctx)
+		default:
 			page.Text = i18n.T(ctx, "failure.503.text")
 		}
 	case 401, 405, 415:

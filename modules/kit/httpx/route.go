@@ -67,6 +67,8 @@ type Options struct {
 	Nav            []NavEntry       // the navigation; nil = every page that the frame knows
 	// Degraded names the parts that are away, for the top of every page; nil = none.
 	Degraded func(ctx context.Context) []layout.Notice
+	// Outage tells which store does not answer, and since when; it must ask none. nil = nothing is known.
+	Outage func() Outage
 }
 
 // NavEntry is an entry of the navigation, shown to whoever may do its action in
