@@ -184,12 +184,11 @@ func (s *site) live(ctx context.Context) error {
 		}
 	})
 	g.Go(func() error { return l.nudger.run(ctx, o.Transport) })
-	g.Go(func() error {
-		return transport.Hints(ctx, o.Transport, l.nudged)
-	})
 	if err := l.start(ctx, g, s); err != nil {
 		g.Go(func() error { return err })
 	}
+	// After the start, which makes what hears them; what is missed meanwhile is found in the rows.
+	g.Go(func() error { return transport.Hints(ctx, o.Transport, l.nudged) })
 	if len(l.pools) > 0 {
 		g.Go(func() error { return l.clock.follow(ctx, l.pools[0].Now) })
 		g.Go(func() error { return l.newLookout().Run(ctx) })
