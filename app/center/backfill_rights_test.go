@@ -127,3 +127,39 @@ func TestBackfillsOfOtherProjects(t *testing.T) {
 		}
 	})
 }
+
+// What a pause says of its fires is what a backfill of its moments lists: no other fire of these dates, from before the
+// pause or before the job was there.
+func TestThePauseAndItsBackfillNameTheSameFires(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files("  name: quick\n  every: 1s\n  exec: {type: noop}\n")
+		a := newAsker(p)
+		if status, doc := a.call(access.Admin, http.MethodPost, "/api/v1/jobs/quick/pause", "{}"); status != 200 {
+			t.Fatal(status, doc)
+		}
+		var pause map[string]any
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			_, doc := a.call(access.Viewer, http.MethodGet, "/api/v1/jobs/quick", "")
+			pause, _ = doc["pause"].(map[string]any)
+			if n, _ := pause["fires"].(float64); n >= 2 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%v", doc)
+			}
+			nextMilli()
+		}
+		since, err := time.Parse(time.RFC3339Nano, pause["since"].(string))
+		p.must(err)
+		ask, err := json.Marshal(map[string]any{"job": "quick", "from": pause["from"], "to": pause["to"], "since": since.Add(time.Millisecond), "until": pause["until"]})
+		p.must(err)
+		_, v := a.call(access.Viewer, http.MethodPost, "/api/v1/backfills/preview", string(ask))
+		items, _ := v["items"].([]any)
+		if float64(len(items)) != pause["fires"] {
+			t.Fatalf("the pause is %v, its backfill lists %d: %v", pause, len(items), v)
+		}
+		if said := items[0].(map[string]any)["said"]; said != "it is not due yet, or just now" {
+			t.Errorf("why it is left alone: %v", said)
+		}
+	})
+}

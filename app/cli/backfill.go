@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +17,7 @@ import (
 // backfilling is the flags of a backfill, and of a rerun of a date.
 type backfilling struct {
 	from, to, dates, only, not string
+	since, until               string
 	dag, upstream, force       bool
 	newest, goOn, yes          bool
 	degree                     int
@@ -34,6 +32,8 @@ type askedBackfill struct {
 	From        string            `json:"from,omitempty"`
 	To          string            `json:"to,omitempty"`
 	Dates       []string          `json:"dates,omitempty"`
+	Since       string            `json:"since,omitempty"`
+	Until       string            `json:"until,omitempty"`
 	Wanted      string            `json:"wanted,omitempty"`
 	Degree      int               `json:"degree,omitempty"`
 	NewestFirst bool              `json:"newestFirst,omitempty"`
@@ -58,6 +58,8 @@ func (p *process) backfill() *cobra.Command {
 	f.StringVar(&b.from, "from", "", "the first business date, like 2026-02-03")
 	f.StringVar(&b.to, "to", "", "the last business date, counted; else only the first")
 	f.StringVar(&b.dates, "dates", "", "single business dates with commas between, instead of --from and --to")
+	f.StringVar(&b.since, "since", "", "of these dates only what was planned from this moment on, like 2026-02-03T08:00:00+08:00")
+	f.StringVar(&b.until, "until", "", "of these dates only what was planned up to this moment, counted")
 	f.BoolVar(&b.dag, "dag", false, "with all jobs that depend on it, step by step")
 	f.BoolVar(&b.upstream, "upstream", false, "with all jobs that it depends on")
 	f.StringVar(&b.only, "only", "", "missing: what has not succeeded (default); failed: only what ended without success")
@@ -65,7 +67,7 @@ func (p *process) backfill() *cobra.Command {
 	f.IntVar(&b.degree, "degree", 1, "how many are under way at a time, up to 100; with --dag and --upstream how many dates")
 	f.BoolVar(&b.newest, "newest-first", false, "begin with the newest date")
 	f.BoolVar(&b.goOn, "go-on", false, "go on after a failure instead of pausing")
-	f.StringVar(&b.not, "not-between", "", "begin nothing in this part of the day, like 08:00-20:00, by the project's zone")
+	f.StringVar(&b.not, "not-between", "", "begin nothing in this part of the day, like 08:00-20:00, by the zone of the job's project, which the preview names; not by the job's own")
 	f.StringArrayVar(&b.params, "param", nil, "`name=value` for each run; may be given several times")
 	b.common(cmd)
 	cmd.AddCommand(p.backfills(), p.backfillShow(), p.backfillItems(), p.missed(),
@@ -109,6 +111,9 @@ func (b *backfilling) body(job string) (askedBackfill, error) {
 		}
 		a.Dates = append(a.Dates, one)
 	}
+	if err := b.narrow(&a); err != nil {
+		return a, err
+	}
 	switch {
 	case b.dag:
 		a.Reach = "downstream"
@@ -126,109 +131,48 @@ func (b *backfilling) body(job string) (askedBackfill, error) {
 	return a, err
 }
 
-// shownItems is how many items of a list a person is shown.
-const shownItems = 200
-
-// previewed shows what would run, and starts that when a person says so.
-func (p *process) previewed(ctx context.Context, body askedBackfill, yes bool) error {
-	c, err := p.connect()
-	if err != nil {
+// narrow reads the moments between which the planned times of the dates lie.
+func (b *backfilling) narrow(a *askedBackfill) error {
+	if b.since+b.until != "" && (b.dag || b.upstream) {
+		return usage("--since and --until are of one job: leave --dag and --upstream away")
+	}
+	var since, until time.Time
+	var err error
+	if since, err = moment("--since", b.since); err != nil {
 		return err
 	}
-	doc, err := c.Large().Send(ctx, http.MethodPost, "/api/v1/backfills/preview", body)
-	if err != nil {
+	if until, err = moment("--until", b.until); err != nil {
 		return err
 	}
-	v, err := decode(doc)
-	if err != nil {
-		return err
+	if _, err := time.Parse(whenForm, b.until); err == nil { // a table shows no parts of a second
+		until = until.Truncate(time.Second).Add(time.Second - time.Millisecond)
 	}
-	if p.json && !yes {
-		return p.document(doc)
+	if !since.IsZero() && !until.IsZero() && until.Before(since) {
+		return usage("--until %s lies before --since %s", b.until, b.since)
 	}
-	if !p.json {
-		if err := p.showPreview(v); err != nil {
-			return err
-		}
-	}
-	runs := v.text("runs")
-	if runs == "0" {
-		p.note("ax: there is nothing to do\n")
-		if p.json {
-			return p.document(doc)
-		}
-		return nil
-	}
-	if !yes {
-		if err := p.confirm(runs); err != nil {
-			return err
-		}
-	}
-	body.Hash = v.text("hash")
-	if doc, err = c.Large().Send(ctx, http.MethodPost, "/api/v1/backfills", body); err != nil {
-		return err
-	}
-	if p.json {
-		return p.document(doc)
-	}
-	made, err := decode(doc)
-	if err != nil {
-		return err
-	}
-	return p.printf("backfill %s started: %s runs\n", made.text("id"), made.text("runs"))
-}
-
-// confirm asks the person at the terminal.
-func (p *process) confirm(runs string) error {
-	in, ok := p.in.(*os.File)
-	if ok {
-		info, err := in.Stat()
-		ok = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	if !ok {
-		return usage("nothing was started: --yes starts these %s runs", runs)
-	}
-	p.note("Start these %s runs? Type yes: ", runs)
-	line, _ := bufio.NewReader(p.in).ReadString('\n')
-	if strings.TrimSpace(line) != "yes" {
-		p.note("ax: nothing was started\n")
-		return &failure{code: exitFailed, told: true, err: fmt.Errorf("nothing was started")}
-	}
+	a.Since, a.Until = exact(since), exact(until)
 	return nil
 }
 
-func (p *process) showPreview(v row) error {
-	items := v.rows("items")
-	rows := make([][]string, 0, min(len(items), shownItems))
-	for _, it := range items[:min(len(items), shownItems)] {
-		step := it.text("step")
-		if step == "0" {
-			step = ""
+// moment reads a flag's moment: RFC 3339, or as tables show one. The zero time for "".
+func moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{time.RFC3339Nano, whenForm} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at, nil
 		}
-		rows = append(rows, []string{step, it.text("job"), it.text("bizDate"), p.when(it.moment("expected")), it.text("act"), it.text("why"), it.text("was"), it.text("version")})
 	}
-	if err := p.table([]string{"STEP", "JOB", "BIZ_DATE", "EXPECTED", "DOES", "WHY", "IS", "VERSION"}, rows); err != nil {
-		return err
+	return time.Time{}, usage("%s %q is no moment: write it with its offset, like 2026-02-03T08:00:00+08:00", flag, text)
+}
+
+// exact is a moment as flags and bodies carry it; "" for the zero time.
+func exact(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-	if len(items) > shownItems {
-		p.note("and %d more: --json lists all\n", len(items)-shownItems)
-	}
-	for _, e := range v.rows("effects") {
-		text := map[string]string{"back": "comes back when %s succeeds", "stale": "becomes stale: it ran on %s"}[e.text("kind")]
-		p.note("%s %s %s\n", e.text("job"), e.text("bizDate"), fmt.Sprintf(text, e.text("because")))
-	}
-	if n := v.text("moreEffects"); n != "0" && n != "" {
-		p.note("and %s more such effects\n", n)
-	}
-	for _, w := range v.rows("warnings") {
-		p.note("warning: %s\n", printable(w.text("text")))
-	}
-	about := ""
-	if ms, _ := strconv.ParseInt(v.text("estimateMs"), 10, 64); ms > 0 {
-		about = ", about " + (time.Duration(ms) * time.Millisecond).Round(time.Second).String() + " by what they took before"
-	}
-	return p.printf("%s runs on %s business dates: %s to make, %s to run again (%s of them succeeded), %s left alone; %s at a time%s\n",
-		v.text("runs"), v.text("dates"), v.text("make"), v.text("again"), v.text("forced"), v.text("leave"), v.text("degree"), about)
+	return t.UTC().Format(time.RFC3339Nano)
 }
 
 func (p *process) backfills() *cobra.Command {
@@ -385,7 +329,7 @@ func (p *process) missed() *cobra.Command {
 				q.Set("kind", "skipped")
 			}
 			head := []string{"JOB", "BIZ_DATE", "OPEN", "FIRST", "LAST", "REASON"}
-			return p.list(ctx, listing{name: "missed", query: url.Values(q), head: head, cells: func(r row) []string {
+			return p.list(ctx, listing{name: "missed", query: url.Values(q), head: head, beside: p.noteMakeUp, cells: func(r row) []string {
 				return []string{r.text("job"), r.text("bizDate"), r.text("open") + "/" + r.text("fires"), p.when(r.moment("first")), p.when(r.moment("last")), r.text("reason")}
 			}})
 		})}
@@ -396,6 +340,14 @@ func (p *process) missed() *cobra.Command {
 	f.StringVar(&to, "to", "", "only up to this business date, counted")
 	f.BoolVar(&skipped, "skipped", false, "those that policy passed over, instead of those that nobody was there for")
 	return cmd
+}
+
+// noteMakeUp says beside missed fires how those of a row are made up.
+func (p *process) noteMakeUp(answer map[string]json.RawMessage) {
+	var days []json.RawMessage
+	if json.Unmarshal(answer["missed"], &days) == nil && len(days) > 0 {
+		p.note("ax: to run the open ones of a row: ax backfill JOB --from BIZ_DATE --since \"FIRST\" --until \"LAST\"\n")
+	}
 }
 
 // rerunDate reruns the jobs of a business date, from one on.

@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
 
 const previewJSON = `{"job":"daily","reach":"alone","wanted":"missing","degree":2,"newestFirst":false,"goesOn":false,"notBetween":"","zone":"Asia/Shanghai","needs":"backfill.start",
 "runs":2,"make":1,"again":1,"forced":0,"leave":1,"dates":2,"steps":2,"estimateMs":90500,"hash":"abc","items":[
-{"no":1,"step":1,"job":"daily","bizDate":"2026-02-01","expected":"2026-01-31T18:00:00.000Z","act":"make","why":"present","was":"","version":3,"instance":"","run":0,"state":""},
-{"no":2,"step":0,"job":"daily","bizDate":"2026-02-02","expected":"2026-02-01T18:00:00.000Z","act":"leave","why":"succeeded","was":"success","version":3,"instance":"5","run":1,"state":""},
-{"no":3,"step":2,"job":"daily","bizDate":"2026-02-03","expected":"2026-02-02T18:00:00.000Z","act":"again","why":"ended","was":"failed/error","version":2,"instance":"6","run":1,"state":""}],
+{"no":1,"step":1,"job":"daily","bizDate":"2026-02-01","expected":"2026-01-31T18:00:00.000Z","act":"make","why":"present","said":"planned by the present definition: no schedule was in force then","was":"","version":3,"instance":"","run":0,"state":""},
+{"no":2,"step":0,"job":"daily","bizDate":"2026-02-02","expected":"2026-02-01T18:00:00.000Z","act":"leave","why":"succeeded","said":"it has succeeded","was":"success","version":3,"instance":"5","run":1,"state":""},
+{"no":3,"step":2,"job":"daily","bizDate":"2026-02-03","expected":"2026-02-02T18:00:00.000Z","act":"again","why":"ended","said":"it ended without success","was":"failed/error","version":2,"instance":"6","run":1,"state":""}],
 "effects":[{"kind":"back","job":"report","bizDate":"2026-02-03","instance":"7","because":"daily"}],"moreEffects":0,
 "warnings":[{"kind":"waits","job":"daily","other":"sync","n":1,"text":"1 run of daily will wait: sync is not in the list and has no success on its date."}]}`
 
@@ -23,7 +25,7 @@ func backfillAPI(t *testing.T) *api {
 	a.on("POST /api/v1/backfills", 201, backfillJSON)
 	a.on("GET /api/v1/backfills", 200, `{"backfills":[`+backfillJSON+`],"cursor":""}`)
 	a.on("GET /api/v1/backfills/411052400640000031", 200, backfillJSON)
-	a.on("GET /api/v1/backfills/411052400640000031/items", 200, `{"items":[{"no":1,"step":1,"job":"daily","bizDate":"2026-02-01","expected":"2026-01-31T18:00:00.000Z","act":"make","why":"present","was":"","version":3,"instance":"9","run":1,"state":"running"}],"cursor":""}`)
+	a.on("GET /api/v1/backfills/411052400640000031/items", 200, `{"items":[{"no":1,"step":1,"job":"daily","bizDate":"2026-02-01","expected":"2026-01-31T18:00:00.000Z","act":"make","why":"present","said":"planned by the present definition: no schedule was in force then","was":"","version":3,"instance":"9","run":1,"state":"running"}],"cursor":""}`)
 	for _, verb := range []string{"pause", "resume", "stop"} {
 		a.on("POST /api/v1/backfills/411052400640000031/"+verb, 200, backfillJSON)
 	}
@@ -34,8 +36,9 @@ func backfillAPI(t *testing.T) *api {
 func TestGoldenBackfills(t *testing.T) {
 	id := "411052400640000031"
 	for name, args := range map[string][]string{
-		"backfill":     {"backfill", "daily", "--from", "2026-02-01", "--to", "2026-02-03", "--degree", "2"},
-		"backfill-yes": {"backfill", "daily", "--from", "2026-02-01", "--to", "2026-02-03", "--yes"}, "backfill-list": {"backfill", "list"},
+		"backfill":        {"backfill", "daily", "--from", "2026-02-01", "--to", "2026-02-03", "--degree", "2"},
+		"backfill-narrow": {"backfill", "daily", "--from", "2026-02-01", "--since", "2026-02-01T02:00:00+08:00", "--until", "2026-02-01 13:00:00 +08:00", "--not-between", "08:00-20:00"},
+		"backfill-yes":    {"backfill", "daily", "--from", "2026-02-01", "--to", "2026-02-03", "--yes"}, "backfill-list": {"backfill", "list"},
 		"backfill-show": {"backfill", "show", id}, "backfill-items": {"backfill", "items", id, "--state", "running"}, "backfill-stop": {"backfill", "stop", id, "--kill"},
 		"backfill-missed": {"backfill", "missed", "--job", "hello"}, "rerun-dag": {"rerun", "--dag", "daily", "2026-02-03", "--only-failed", "--yes"},
 	} {
@@ -84,5 +87,71 @@ func TestAStartNamesItsPreview(t *testing.T) {
 	}
 	if len(a.calls) != calls {
 		t.Errorf("wrong usage asked the server: %+v", a.calls[calls:])
+	}
+}
+
+// Of a long list each run is shown, up to a bound that is told, and what is left alone in sums: no run hides behind what
+// is not touched.
+func TestEachRunOfALongListIsShown(t *testing.T) {
+	var items []string
+	add := func(n int, date, act, why, said string) {
+		for range n {
+			items = append(items, fmt.Sprintf(`{"no":%d,"step":1,"job":"ed","bizDate":"%s","expected":"2026-02-01T00:00:00.000Z","act":"%s","why":"%s","said":"%s","was":"","version":1}`, len(items)+1, date, act, why, said))
+		}
+	}
+	add(638, "2026-02-01", "leave", "succeeded", "it has succeeded")
+	add(2, "2026-02-02", "leave", "unended", "it has not ended")
+	add(300, "2026-02-02", "make", "in_force", "planned by the schedule in force then")
+	add(62, "2026-02-03", "leave", "succeeded", "it has succeeded")
+	a := newAPI(t)
+	a.on("POST /api/v1/backfills/preview", 200, `{"runs":300,"items":[`+strings.Join(items, ",")+`]}`)
+	got := a.still(t, "backfill", "ed", "--from", "2026-02-01", "--to", "2026-02-03")
+	if n := strings.Count(got.out, "planned by the schedule in force then"); n != 300 || strings.Contains(got.err, "lists all") {
+		t.Errorf("%d of 300 runs are shown: %s", n, got.err)
+	}
+	for _, line := range []string{"700         ed   2026-02-01  2026-02-03  it has succeeded\n", "2           ed   2026-02-02  2026-02-02  it has not ended\n"} {
+		if !strings.Contains(got.out, line) {
+			t.Errorf("what is left alone lacks %q:\n%s", line, got.out)
+		}
+	}
+	add(1701, "2026-02-04", "make", "in_force", "planned by the schedule in force then")
+	a.answers["POST /api/v1/backfills/preview"] = []answer{{200, `{"runs":2001,"notBetween":"08:00-20:00","zone":"Asia/Shanghai","items":[` + strings.Join(items, ",") + `]}`}}
+	got = a.still(t, "backfill", "ed", "--from", "2026-02-01", "--to", "2026-02-04")
+	if n := strings.Count(got.out, "planned by the schedule in force then"); n != 1000 || !strings.Contains(got.err, "and 1001 more: --json lists all") ||
+		!strings.Contains(got.err, "nothing begins between 08:00-20:00 by the clock of Asia/Shanghai, the zone of the project") {
+		t.Errorf("%d runs are shown: %s", n, got.err)
+	}
+}
+
+// The command that is printed for what was missed asks for that alone, and a row of the list of missed fires can be copied.
+func TestWhatWasMissedIsAskedForAlone(t *testing.T) {
+	a := backfillAPI(t)
+	a.on("GET /api/v1/instances/9", 200, `{"id":"9","job":"down","state":"running","label":"waiting_deps","deps":[{"job":"up","bizDate":"2026-02-01","bizDateTo":"2026-02-02","state":"waiting","said":"2 of 9 missed: backfill or mark",
+"missing":[{"kind":"missed","bizDate":"2026-02-01","at":"2026-02-01T15:59:59.500Z"},{"kind":"open","bizDate":"2026-02-01","at":"2026-02-01T10:00:00.000Z"},{"kind":"missed","bizDate":"2026-02-02","at":"2026-02-01T16:10:00.000Z"}]}]}`)
+	a.on("GET /api/v1/instances/9/why", 200, `{"id":"9","why":"It waits for up: 2 of 9 missed: backfill or mark.","state":"running","label":"waiting_deps"}`)
+	const command = "ax backfill up --dates 2026-02-01,2026-02-02 --since 2026-02-01T15:59:59.5Z --until 2026-02-01T16:10:00Z"
+	for _, verb := range []string{"instance", "why"} {
+		if got := a.still(t, verb, "9"); got.code != 0 || !strings.Contains(got.err, command) {
+			t.Errorf("%s: %s", verb, got)
+		}
+	}
+	a.still(t, strings.Fields(command + " --yes")[1:]...)
+	a.still(t, "backfill", "hello", "--from", "2026-02-01", "--since", "2026-02-01 08:00:00 +08:00", "--until", "2026-02-01 13:00:00 +08:00")
+	var asked []string
+	for _, c := range a.of("POST /api/v1/backfills/preview") {
+		asked = append(asked, c.body)
+	}
+	want := []string{`{"job":"up","dates":["2026-02-01","2026-02-02"],"since":"2026-02-01T15:59:59.5Z","until":"2026-02-01T16:10:00Z","degree":1}`,
+		`{"job":"hello","from":"2026-02-01","since":"2026-02-01T00:00:00Z","until":"2026-02-01T05:00:00.999Z","degree":1}`}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
+	}
+	if begun := a.of("POST /api/v1/backfills"); len(begun) != 1 || !strings.Contains(begun[0].body, `"since":"2026-02-01T15:59:59.5Z","until":"2026-02-01T16:10:00Z"`) {
+		t.Errorf("begun %+v", begun)
+	}
+	for _, args := range [][]string{{"--since", "yesterday"}, {"--until", "2026-02-01 13:00"}, {"--since", "2026-02-02T00:00:00Z", "--until", "2026-02-01T00:00:00Z"}, {"--since", "2026-02-02T00:00:00Z", "--dag"}} {
+		if got := a.still(t, append([]string{"backfill", "up", "--from", "2026-02-01"}, args...)...); got.code != exitUsage {
+			t.Errorf("%v: %s", args, got)
+		}
 	}
 }

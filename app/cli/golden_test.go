@@ -29,6 +29,9 @@ func goldenAPI(t *testing.T) *api {
 {"id":"411052400640000001","job":"demo/order_stat_daily","project":"demo","traceId":"05b45c4e-c000-4000-8000-000000000001","bizDate":"2026-02-02","expectedTime":"2026-02-03T02:00:00.000Z","state":"success","label":"","startedAt":"2026-02-03T02:00:01.250Z","finishedAt":"2026-02-03T02:00:03.500Z"},
 {"id":"411052400640000009","job":"hello","project":"default","traceId":"05b45c4e-c000-4000-8000-000000000009","bizDate":"2026-02-03","expectedTime":"2026-02-03T04:05:00.000Z","state":"running","label":"waiting_deps","startedAt":null,"finishedAt":null}],"cursor":""}`)
 	a.on("GET /api/v1/instances/411052400640000001", 200, instanceJSON)
+	a.on("GET /api/v1/instances/411052400640000030", 200, `{"id":"411052400640000030","job":"parts","state":"running","label":"executing","run":1,"attempts":[],"shards":[
+{"id":"411052400640000031","index":0,"state":"failed","label":"error","worker":"","target":"w1","attempts":2,"startedAt":"2026-02-03T02:00:01.000Z","finishedAt":"2026-02-03T02:00:03.500Z","message":"exit code 1"},
+{"id":"411052400640000032","index":1,"state":"running","label":"queued","worker":"w2","target":"","attempts":0,"startedAt":null,"finishedAt":null,"message":""}]}`)
 	a.on("GET /api/v1/instances/411052400640000001/why", 200, `{"id":"411052400640000001","why":"It waits for demo/sync_pay_daily of 2026-02-02.","code":"x","state":"running","label":"waiting_deps"}`)
 	a.on("GET /api/v1/instances/411052400640000001/logs", 200, `{"attempt":"411052400640000003","lines":[
 {"n":1,"time":"2026-02-03T02:00:02.000Z","stream":"stdout","text":"hello "},{"n":2,"time":"2026-02-03T02:00:02.100Z","stream":"stdout","text":"world","cont":true},
@@ -49,7 +52,7 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/incidents/411052400640000021/close", 200, `{"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","open":false,"recovery":"by_hand","endedBy":"wang","endedWhy":"known"}`)
 	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","job":"hello","traceId":"05b45c4e-c000-4000-8000-000000000007","bizDate":"2026-02-03","state":"running","label":"queued","note":"The job is paused; this start by hand runs all the same."}`)
 	a.on("POST /api/v1/jobs/demo%2Forder_stat_daily/pause", 200, `{"id":"1","name":"demo/order_stat_daily","enabled":false}`)
-	a.on("GET /api/v1/jobs/hello", 200, `{"id":"4","name":"hello","enabled":false,"pause":{"since":"2026-02-01T02:00:00Z","fires":48,"more":false,"from":"2026-02-01","to":"2026-02-03"}}`)
+	a.on("GET /api/v1/jobs/hello", 200, `{"id":"4","name":"hello","enabled":false,"pause":{"since":"2026-02-01T02:00:00Z","until":"2026-02-03T04:05:06.789Z","fires":48,"more":false,"from":"2026-02-01","to":"2026-02-03"}}`)
 	a.on("POST /api/v1/jobs/hello/resume", 200, `{"id":"4","name":"hello","enabled":true}`)
 	a.on("DELETE /api/v1/jobs/hello", 204, "")
 	a.on("DELETE /api/v1/jobs/sync", 409, `{"error":{"kind":"conflict","message":"job sync cannot be deleted: stat depends on it","hint":"delete or change what depends on it first","problems":[{"job":"stat"}]}}`)
@@ -67,7 +70,7 @@ func TestGolden(t *testing.T) {
 	a := goldenAPI(t)
 	id, trace := "411052400640000001", "05B45C4E-C000-4000-8000-000000000001"
 	for name, args := range map[string][]string{
-		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id},
+		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id}, "instance-shards": {"instance", "411052400640000030"},
 		"instance-by-trace": {"instance", trace}, "why": {"why", id}, "logs": {"logs", id}, "logs-timestamps": {"logs", id, "--timestamps"},
 		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "pools": {"pools"}, "pools-set": {"pools", "set", "risk/gpu", "0"}, "pools-delete": {"pools", "delete", "db"}, "incidents": {"incidents", "--open"}, "incidents-close": {"incidents", "close", "411052400640000021", "--reason", "known"}, "trigger": {"trigger", "hello"},
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},

@@ -120,6 +120,9 @@ func (p *process) showInstance(r row) error {
 	if err == nil {
 		err = p.showDeps(r)
 	}
+	if err == nil {
+		err = p.showShards(r.rows("shards"))
+	}
 	if err != nil {
 		return err
 	}
@@ -136,6 +139,26 @@ func (p *process) showInstance(r row) error {
 		return err
 	}
 	return p.table([]string{"RUN", "ATTEMPT", "ATTEMPT ID", "TARGET", "OUTCOME", "EXIT", "DISPATCHED", "STARTED", "FINISHED", "MESSAGE"}, rows)
+}
+
+// showShards lists the shards of an instance that was split.
+func (p *process) showShards(shards []row) error {
+	if len(shards) == 0 {
+		return nil
+	}
+	rows := make([][]string, len(shards))
+	for i, s := range shards {
+		rows[i] = []string{s.text("index"), s.text("id"), s.status(), s.text("target", "worker"), s.text("attempts"), p.when(s.moment("startedAt")),
+			p.when(s.moment("finishedAt")), took(s.moment("startedAt"), s.moment("finishedAt")), s.text("message")}
+	}
+	if err := p.printf("\n"); err != nil {
+		return err
+	}
+	if err := p.table([]string{"SHARD", "ID", "STATE", "TARGET", "ATTEMPTS", "STARTED", "FINISHED", "TOOK", "MESSAGE"}, rows); err != nil {
+		return err
+	}
+	p.note("ax: ax instance ID with the id of a shard shows its attempts\n")
+	return nil
 }
 
 // ending is an attempt's message, with how long after its end that was reported where it
@@ -161,7 +184,17 @@ func (p *process) why() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.printf("%s\n", printable(r.text("why")))
+		if err := p.printf("%s\n", printable(r.text("why"))); err != nil || r.text("label") != string(domain.WaitingDeps) {
+			return err
+		}
+		if doc, err = c.Get(ctx, client.Instance(id), nil); err != nil {
+			return err
+		}
+		if r, err = decode(doc); err != nil {
+			return err
+		}
+		p.noteMissed(r.rows("deps"))
+		return nil
 	})
 }
 

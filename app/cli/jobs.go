@@ -89,11 +89,12 @@ func (p *process) switchJob(verb, short string) *cobra.Command {
 type sleeping struct {
 	Name  string `json:"name"`
 	Pause *struct {
-		Since string `json:"since"`
-		Fires int    `json:"fires"`
-		More  bool   `json:"more"`
-		From  string `json:"from"`
-		To    string `json:"to"`
+		Since time.Time `json:"since"`
+		Until time.Time `json:"until"` // up to which the fires were counted
+		Fires int       `json:"fires"`
+		More  bool      `json:"more"`
+		From  string    `json:"from"`
+		To    string    `json:"to"`
 	} `json:"pause"`
 }
 
@@ -122,7 +123,7 @@ func (p *process) notePause(ctx context.Context, name string) error {
 // said tells of the pause in words; Pause must not be nil.
 func (s sleeping) said() string {
 	pause := s.Pause
-	head := s.Name + " has been paused since " + pause.Since
+	head := s.Name + " has been paused since " + exact(pause.Since)
 	const never = "none of them is made up, whatever the misfire policy: the next fire is the next one due from now on"
 	switch {
 	case pause.More:
@@ -133,6 +134,10 @@ func (s sleeping) said() string {
 	span := "--from " + pause.From
 	if pause.To != pause.From {
 		span += " --to " + pause.To
+	}
+	span += " --since " + exact(pause.Since.Add(time.Millisecond)) // its last moment before belongs to the schedule
+	if !pause.Until.IsZero() {
+		span += " --until " + exact(pause.Until)
 	}
 	return fmt.Sprintf("%s; planned fires in that time: %d (business dates %s to %s)\n%s; to run them: ax backfill %s %s", head, pause.Fires, pause.From, pause.To, never, s.Name, span)
 }

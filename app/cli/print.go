@@ -128,12 +128,15 @@ func printable(s string) string {
 	}, s)
 }
 
+// whenForm is how tables show a moment.
+const whenForm = "2006-01-02 15:04:05 -07:00"
+
 // when shows a moment with its offset in the zone of this machine, "" for none.
 func (p *process) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.In(p.zone).Format("2006-01-02 15:04:05 -07:00")
+	return t.In(p.zone).Format(whenForm)
 }
 
 // took is the time between two moments, "" while there is none.

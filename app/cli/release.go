@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/axsched/ax/app/client"
+	"github.com/axsched/ax/modules/domain"
 )
 
 func (p *process) release() *cobra.Command {
@@ -38,7 +41,37 @@ func (p *process) showDeps(r row) error {
 	if err := p.printf("\n"); err != nil {
 		return err
 	}
-	return p.table([]string{"DEPENDS ON", "BIZ_DATE", "CHECK", "REQUIRE", "STATE", "SAID"}, rows)
+	if err := p.table([]string{"DEPENDS ON", "BIZ_DATE", "CHECK", "REQUIRE", "STATE", "SAID"}, rows); err != nil {
+		return err
+	}
+	p.noteMissed(deps)
+	return nil
+}
+
+// noteMissed says beside dependencies which backfill makes the fires that were missed, and no others.
+func (p *process) noteMissed(deps []row) {
+	for _, d := range deps {
+		var dates []string
+		var first, last time.Time
+		for _, part := range d.rows("missing") {
+			at := part.moment("at")
+			if part.text("kind") != string(domain.PartMissed) || at.IsZero() {
+				continue
+			}
+			if date := part.text("bizDate"); !slices.Contains(dates, date) {
+				dates = append(dates, date)
+			}
+			if first.IsZero() || at.Before(first) {
+				first = at
+			}
+			if at.After(last) {
+				last = at
+			}
+		}
+		if len(dates) > 0 {
+			p.note("ax: to run what was missed: ax backfill %s --dates %s --since %s --until %s\n", d.text("job"), strings.Join(dates, ","), exact(first), exact(last))
+		}
+	}
 }
 
 // stale says of an instance that an upstream ran again since it began; "" if none did.

@@ -169,3 +169,45 @@ func TestADefinitionThatCannotBeReadHoldsUpNobodyElse(t *testing.T) {
 		w.is(bad[0].ID, running(domain.Queued))
 	})
 }
+
+// Of a run again too the first start is the start: what the run before did is none of it, and neither is the retry.
+func TestTheFirstStartOfARunAgainIsItsStart(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.specs[jobA]
+		s.Retry = domain.Retry{Times: 1, BackoffSec: []int{1}}
+		w.specs[jobA] = s
+		in := w.split(5)
+		shards := w.shards(in)
+		for i, s := range shards {
+			if i != 3 {
+				w.report(w.run(s.ID), domain.OutcomeSuccess, "")
+			}
+		}
+		fails := func(id domain.ID) (first domain.Instance) {
+			for n := range 2 {
+				sent := w.run(id)
+				w.pass(10 * time.Millisecond)
+				w.report(sent, domain.OutcomeError, "exit code 1")
+				if n == 0 {
+					first = w.gather(in)
+					w.pass(2 * time.Second)
+					_, err := w.life.Wake(t.Context(), 100)
+					w.ok(err)
+				}
+			}
+			return first
+		}
+		fails(shards[3].ID)
+		w.gather(in)
+		w.pass(time.Second)
+		again := w.again(in, 5)
+		w.standing(again, success, success, success, running(domain.Queued), success)
+		w.pass(time.Second)
+		opened := w.now()
+		first := fails(again[3].ID)
+		got := w.gather(in)
+		if got.State != domain.Failed || first.StartedAt.Before(opened) || !got.StartedAt.Equal(first.StartedAt) || got.FinishedAt.Sub(got.StartedAt) < 2*time.Second {
+			t.Errorf("opened %s, first started %s; the run says %s to %s, %s", opened, first.StartedAt, got.StartedAt, got.FinishedAt, got.Status)
+		}
+	})
+}

@@ -148,7 +148,7 @@ func (h *Handlers) apiItems(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	out := itemsDoc{Items: itemDocs(items[:min(len(items), limit)])}
+	out := itemsDoc{Items: itemDocs(c.Request().Context(), items[:min(len(items), limit)])}
 	if len(items) > limit {
 		if out.Cursor, err = httpx.Cursor(items[limit-1].No); err != nil {
 			return err

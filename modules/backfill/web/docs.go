@@ -46,7 +46,8 @@ type itemDoc struct {
 	Expected stamp  `json:"expected"` // null: the job has no schedule
 	Act      string `json:"act"`
 	Why      string `json:"why"`
-	Was      string `json:"was"` // how the instance stood that was there
+	Said     string `json:"said"` // why, in words
+	Was      string `json:"was"`  // how the instance stood that was there
 	Version  int    `json:"version"`
 	Instance string `json:"instance"` // "": there is none yet
 	Run      int    `json:"run"`
@@ -73,7 +74,7 @@ func planDocOf(ctx context.Context, p plan.Plan) planDoc {
 	r := p.Request
 	d := planDoc{Job: p.JobName, Reach: string(r.Reach), Wanted: string(r.Wanted), Degree: r.Degree, NewestFirst: r.NewestFirst, GoesOn: r.GoesOn,
 		NotBetween: r.Not.String(), Zone: p.Zone.String(), Needs: string(r.Action()), Runs: p.Works(), Make: p.Make, Again: p.Again, Forced: p.Forced,
-		Leave: p.Leave, Dates: p.Dates, Steps: p.Steps, EstimateMs: p.Estimate.Milliseconds(), Hash: p.Hash, Items: itemDocs(p.Items),
+		Leave: p.Leave, Dates: p.Dates, Steps: p.Steps, EstimateMs: p.Estimate.Milliseconds(), Hash: p.Hash, Items: itemDocs(ctx, p.Items),
 		Effects: make([]effectDoc, len(p.Effects)), MoreEffects: p.MoreEffects, Warnings: make([]warningDoc, len(p.Warnings))}
 	for i, e := range p.Effects {
 		d.Effects[i] = effectDoc{string(e.Kind), e.JobName, e.BizDate.String(), e.Instance.String(), e.Because}
@@ -89,11 +90,14 @@ func warningText(ctx context.Context, w plan.Warning) string {
 	return i18n.T(ctx, "backfill.warn."+string(w.Kind), "job", w.Job, "other", w.Other, "n", w.N)
 }
 
-func itemDocs(items []plan.Item) []itemDoc {
+// whySaid says the reason of an item in the reader's language.
+func whySaid(ctx context.Context, w plan.Why) string { return i18n.T(ctx, "backfill.why."+string(w)) }
+
+func itemDocs(ctx context.Context, items []plan.Item) []itemDoc {
 	out := make([]itemDoc, len(items))
 	for i, it := range items {
 		out[i] = itemDoc{No: it.No, Step: it.Step, Job: it.JobName, BizDate: it.BizDate.String(), Expected: stamp(it.Expected), Act: string(it.Act),
-			Why: string(it.Why), Version: it.Version, Run: it.RunNo, State: string(it.State)}
+			Why: string(it.Why), Said: whySaid(ctx, it.Why), Version: it.Version, Run: it.RunNo, State: string(it.State)}
 		if it.Was.State != "" {
 			out[i].Was = it.Was.String()
 		}

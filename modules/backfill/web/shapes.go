@@ -7,7 +7,6 @@ import (
 
 	"github.com/axsched/ax/modules/backfill/plan"
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/modules/kit/i18n"
 	"github.com/axsched/ax/views/backfills"
 	"github.com/axsched/ax/views/ui"
 )
@@ -33,7 +32,7 @@ func previewOf(ctx context.Context, p plan.Plan) backfills.Preview {
 
 func itemOf(ctx context.Context, it plan.Item) backfills.Item {
 	out := backfills.Item{No: it.No, Step: it.Step, Job: ui.Ref{ID: it.JobName, URL: "/jobs/" + it.JobID.String()}, BizDate: it.BizDate.String(), Expected: it.Expected,
-		Does: string(it.Act), Why: i18n.T(ctx, "backfill.why."+string(it.Why)), Version: it.Version, Was: statusOf(it.Was), State: string(it.State)}
+		Does: string(it.Act), Why: whySaid(ctx, it.Why), Version: it.Version, Was: statusOf(it.Was), State: string(it.State)}
 	if it.Instance != 0 {
 		out.URL = "/instances/" + it.Instance.String()
 	}

@@ -113,11 +113,11 @@ type event struct {
 	Note  string `json:"note"`
 }
 
-// fullOf is a whole instance as the API answers it.
-func fullOf(w whole, names map[domain.ID]domain.JobName) full {
+// fullOf is a whole instance as the API answers it; sent are the newest attempts of its shards.
+func fullOf(w whole, names map[domain.ID]domain.JobName, sent map[domain.ID]domain.Attempt) full {
 	in := w.facts.Instance
 	out := full{brief: briefOf(in, names), Why: instance.Why(w.facts).English(), Params: map[string]string{},
-		Attempts: []attempt{}, Shards: shardBriefs(w.facts), Runs: []run{}, Deps: []dep{}, History: []event{}}
+		Attempts: []attempt{}, Shards: shardBriefs(w.facts.Shards, sent), Runs: []run{}, Deps: []dep{}, History: []event{}}
 	out.Stale = staleOf(w.stale)
 	for _, p := range w.params() {
 		out.Params[p.name] = p.value

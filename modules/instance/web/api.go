@@ -83,7 +83,11 @@ func (h *Handlers) full(ctx context.Context, in domain.Instance) (full, error) {
 	if err != nil {
 		return full{}, err
 	}
-	return fullOf(w, names), nil
+	sent, err := h.targets(ctx, w.facts.Shards)
+	if err != nil {
+		return full{}, err
+	}
+	return fullOf(w, names, sent), nil
 }
 
 // why is why an instance isn't running, or how it ended.

@@ -204,9 +204,10 @@ func TestPagesOfShards(t *testing.T) {
 		}
 		var s struct {
 			Shards []struct {
-				ID    string
-				Index int
-				Label string
+				ID             string
+				Index          int
+				Label          string
+				Worker, Target string
 			}
 			Shard *struct {
 				Instance     string
@@ -214,7 +215,8 @@ func TestPagesOfShards(t *testing.T) {
 			}
 		}
 		w.api(viewer, "GET", "/api/v1"+page, "").into(t, &s)
-		if len(s.Shards) != 3 || s.Shards[1].Label != "executing" || s.Shards[2].Index != 2 || s.Shard != nil {
+		if len(s.Shards) != 3 || s.Shards[1].Label != "executing" || s.Shards[2].Index != 2 || s.Shard != nil ||
+			s.Shards[1].Target != "w1" || s.Shards[2].Target != "" || s.Shards[1].Worker != "" {
 			t.Errorf("the API says %+v", s)
 		}
 		w.api(viewer, "GET", "/api/v1"+part, "").into(t, &s)

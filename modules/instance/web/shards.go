@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/modules/instance"
 	"github.com/axsched/ax/modules/kit/i18n"
 	"github.com/axsched/ax/views/instances"
 )
@@ -104,16 +103,18 @@ type shardBrief struct {
 	State      string    `json:"state"`
 	Label      string    `json:"label"`
 	Worker     string    `json:"worker"` // the only one that may run it, of a broadcast; else ""
+	Target     string    `json:"target"` // where its newest attempt was sent; "": it has none
 	Attempts   int       `json:"attempts"`
 	StartedAt  stamp     `json:"startedAt"`
 	FinishedAt stamp     `json:"finishedAt"`
 	Message    string    `json:"message"`
 }
 
-func shardBriefs(f instance.Facts) []shardBrief {
-	out := make([]shardBrief, len(f.Shards))
-	for i, s := range f.Shards {
-		out[i] = shardBrief{ID: s.ID, Index: s.Shard, State: string(s.State), Label: string(s.Label), Worker: s.Worker, Attempts: s.Attempts,
+// shardBriefs are shards as the API answers them; sent are their newest attempts.
+func shardBriefs(shards []domain.Instance, sent map[domain.ID]domain.Attempt) []shardBrief {
+	out := make([]shardBrief, len(shards))
+	for i, s := range shards {
+		out[i] = shardBrief{ID: s.ID, Index: s.Shard, State: string(s.State), Label: string(s.Label), Worker: s.Worker, Target: sent[s.AttemptID].Target, Attempts: s.Attempts,
 			StartedAt: stamp(s.StartedAt), FinishedAt: stamp(s.FinishedAt), Message: s.Message}
 	}
 	return out

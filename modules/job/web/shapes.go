@@ -232,9 +232,10 @@ type apiWhole struct {
 
 // apiPause is a pause so far.
 type apiPause struct {
-	Since time.Time `json:"since"`
-	Fires int       `json:"fires"` // that its schedule would have planned
-	More  bool      `json:"more"`  // there are more than could be counted
+	Since time.Time   `json:"since"`
+	Until httpx.Stamp `json:"until"` // up to which they were counted; null: there are more than could be
+	Fires int         `json:"fires"` // that its schedule would have planned behind since and up to until
+	More  bool        `json:"more"`  // there are more than could be counted
 	// From and To are the business dates of the fires; "" when there are none.
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -249,7 +250,7 @@ func (h *Handlers) paused(ctx context.Context, j domain.Job) (*apiPause, error) 
 	if err != nil || p.Since.IsZero() {
 		return nil, err
 	}
-	return &apiPause{Since: p.Since, Fires: p.Fires, More: p.More, From: p.First.String(), To: p.Last.String()}, nil
+	return &apiPause{Since: p.Since, Until: httpx.Stamp(p.Until), Fires: p.Fires, More: p.More, From: p.First.String(), To: p.Last.String()}, nil
 }
 
 func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {
