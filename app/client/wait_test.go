@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,11 +36,27 @@ func mute(t *testing.T) (url string, n *atomic.Int64) {
 	return "http://" + ln.Addr().String(), n
 }
 
+// tales are what a client told. Safe for concurrent use.
+type tales struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (s *tales) told() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
 // telling collects what a client tells.
-func telling(c *Client) *[]string {
-	var said []string
-	c.Tell = func(text string) { said = append(said, text) } // the client tells one thing at a time
-	return &said
+func telling(c *Client) *tales {
+	var s tales
+	c.Tell = func(text string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, text)
+	}
+	return &s
 }
 
 // The limits stand in docs/cli.md; whoever changes one changes both.
@@ -78,8 +96,8 @@ func TestASilentAXIsGivenUp(t *testing.T) {
 			if n := connections.Load() - before; n != 2 {
 				t.Errorf("%d tries, want the first and one more", n)
 			}
-			if len(*said) == 0 || !strings.Contains((*said)[0], "has not answered for") {
-				t.Errorf("told: %q", *said)
+			if told := said.told(); len(told) == 0 || !strings.Contains(told[0], "has not answered for") {
+				t.Errorf("told: %q", told)
 			}
 		})
 	}
@@ -101,16 +119,17 @@ func TestNobodyListens(t *testing.T) {
 	if took := time.Since(began); took < c.limits.again || took > c.limits.again+250*time.Millisecond {
 		t.Errorf("given up after %s, want %s", took, c.limits.again)
 	}
-	if err == nil || !strings.Contains(err.Error(), "nothing listens") || len(*said) != 1 || !strings.Contains((*said)[0], "trying again for") {
-		t.Errorf("%v, told %q", err, *said)
+	told := said.told()
+	if err == nil || !strings.Contains(err.Error(), "nothing listens") || len(told) != 1 || !strings.Contains(told[0], "trying again for") {
+		t.Errorf("%v, told %q", err, told)
 	}
 }
 
 // AX says that a store is away, late each time: that is what is told in the end, not that the last try was cut off.
 func TestWhatAXSaidIsToldBeforeItsSilence(t *testing.T) {
-	n := 0
+	var n atomic.Int64
 	c := served(t, func(w http.ResponseWriter, r *http.Request) {
-		if n++; n > 1 {
+		if n.Add(1) > 1 {
 			<-r.Context().Done()
 			return
 		}
@@ -119,8 +138,8 @@ func TestWhatAXSaidIsToldBeforeItsSilence(t *testing.T) {
 	})
 	_, err := c.Get(t.Context(), "/x", nil)
 	var e *Error
-	if !errors.As(err, &e) || e.Status != http.StatusServiceUnavailable || n < 2 {
-		t.Errorf("%v after %d tries", err, n)
+	if !errors.As(err, &e) || e.Status != http.StatusServiceUnavailable || n.Load() < 2 {
+		t.Errorf("%v after %d tries", err, n.Load())
 	}
 }
 

@@ -32,7 +32,7 @@ func TestAHangingPageIsAnsweredInTime(t *testing.T) {
 		{"/api/v1/hang", "en", "", "the database is away or does not answer in time"},
 		{"/hang", "en", "", "Not available right now"},
 		{"/hang", "zh-CN", "", "暂时不可用"},
-		{"/hang", "en", "true", "A part of AX is away"},
+		{"/hang", "en", "true", "The database is away or does not answer in time"},
 		{"/away", "zh-CN", "", "暂时不可用"},
 	} {
 		headers := []string{"Accept-Language", c.lang}
