@@ -32,7 +32,7 @@ test: ## all tests with the race detector, on SQLite, MariaDB, embedded and real
 	@./e2e/setup/install.sh
 	@$(GO) run -buildvcs=false ./e2e/setup/testrun $(TEST_FLAGS) $(PKG)
 
-bench: ## how fast AX is here, beside its aims (13 min); BENCH="-parts a,b -runs 3 -json FILE" chooses
+bench: ## how fast AX is here, beside its aims (10 min); BENCH="-parts a,b -runs 3 -json FILE" chooses
 	@$(GO) run -buildvcs=false ./e2e/bench $(BENCH)
 
 drill: ## break real processes one by one under 1,000 fires a minute (30 min); DRILL="-only KEY -long -json FILE" chooses
