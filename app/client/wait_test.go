@@ -86,7 +86,7 @@ func TestASilentAXIsGivenUp(t *testing.T) {
 			said := telling(client)
 			began := time.Now()
 			_, err := client.call(t.Context(), c.method, "/x", "", nil)
-			const slack = 250 * time.Millisecond
+			const slack = 600 * time.Millisecond // of a busy machine; a second try of a large change without a bound would take longer
 			if took := time.Since(began); took > c.all+slack || took < c.all*6/10 {
 				t.Errorf("given up after %s, want at most %s", took, c.all)
 			}
@@ -116,7 +116,7 @@ func TestNobodyListens(t *testing.T) {
 	said := telling(c)
 	began := time.Now()
 	_, err = c.Get(t.Context(), "/x", nil)
-	if took := time.Since(began); took < c.limits.again || took > c.limits.again+250*time.Millisecond {
+	if took := time.Since(began); took < c.limits.again || took > c.limits.again+time.Second {
 		t.Errorf("given up after %s, want %s", took, c.limits.again)
 	}
 	told := said.told()
@@ -145,20 +145,20 @@ func TestWhatAXSaidIsToldBeforeItsSilence(t *testing.T) {
 
 // A long answer that goes on coming is not cut off.
 func TestAnAnswerThatComesIsWaitedFor(t *testing.T) {
-	c := short(t, "http://127.0.0.1")
-	pieces := 8
-	c = served(t, func(w http.ResponseWriter, _ *http.Request) {
+	const limit, pieces = 800 * time.Millisecond, 10
+	c := served(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"a":"`)
 		for range pieces {
 			_, _ = io.WriteString(w, "piece")
 			w.(http.Flusher).Flush()
-			time.Sleep(c.limits.look.try / 3) // the time between two pieces is what is tested
+			time.Sleep(limit / 8) // the time between two pieces is what is tested
 		}
 		_, _ = io.WriteString(w, `"}`)
 	})
+	c.limits.look = patience{limit, limit}
 	began := time.Now()
 	doc, err := c.Get(t.Context(), "/x", nil)
-	if err != nil || len(doc) < 5*pieces || time.Since(began) < c.limits.look.try*2 {
+	if err != nil || len(doc) < 5*pieces || time.Since(began) < limit {
 		t.Errorf("%s, %v after %s", doc, err, time.Since(began))
 	}
 }
