@@ -8,6 +8,7 @@ import (
 	"github.com/axsched/ax/modules/access/policy"
 	accessstore "github.com/axsched/ax/modules/access/store"
 	"github.com/axsched/ax/modules/backfill"
+	backfillstore "github.com/axsched/ax/modules/backfill/store"
 	"github.com/axsched/ax/modules/board"
 	boardstore "github.com/axsched/ax/modules/board/store"
 	"github.com/axsched/ax/modules/calendar"
@@ -67,7 +68,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure, Memo: &l.memo}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
-		Calendars: c.jobs, Now: l.clock.now})
+		Calendars: c.jobs, Backfills: backfillstore.New(db), Now: l.clock.now})
 	c.jobs.Waiting, c.jobs.Workers = c.instances, c.workers
 	c.lifecycle.Deps = c.graph
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}

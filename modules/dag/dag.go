@@ -19,6 +19,7 @@ type Graph struct {
 	Jobs      Jobs
 	Planner   Planner
 	Calendars Calendars
+	Backfills Backfills
 	Now       func() time.Time
 
 	changes chan []domain.Change

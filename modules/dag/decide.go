@@ -14,6 +14,7 @@ type facts struct {
 	plan     domain.Plan
 	gaps     []domain.FireGap
 	outcomes []domain.DepOutcome
+	listed   []domain.ListedFire // what backfills under way will still run
 	// starts is set for a job that its upstreams start: what they came to, by date.
 	starts map[domain.BizDate]start
 }
@@ -43,8 +44,8 @@ type part struct {
 }
 
 // decide judges the planned fires of the dates. Those count that were planned under the
-// definition in force at their time, and instances born of a schedule or an upstream besides; skipped ones
-// count as not planned. An instance made by hand that ended as it is waited for stands in for planned fires of its
+// definition in force at their time, and instances born of a schedule or an upstream besides, and what
+// a backfill under way will still run; skipped ones count as not planned. An instance made by hand that ended as it is waited for stands in for planned fires of its
 // date that have no instance; for dates on which nothing was planned the newest one decides.
 func decide(f facts, w want) verdict {
 	if f.plan.TooMany {
@@ -71,7 +72,16 @@ func decide(f facts, w want) verdict {
 	return v
 }
 
-// kindOf is where an instance stands for whoever waits for an end of the kind.
+// endOf is where an instance stands for whoever waits for an end of the kind: what will run
+// again has not ended.
+func endOf(o domain.DepOutcome, check string) domain.DepPartKind {
+	if o.Again {
+		return domain.PartOpen
+	}
+	return kindOf(o.Status, check)
+}
+
+// kindOf is what a status is to whoever waits for an end of the kind.
 func kindOf(s domain.Status, check string) domain.DepPartKind {
 	switch {
 	case !s.State.Terminal():
@@ -87,42 +97,15 @@ func (f facts) parts(check string) ([]part, map[domain.BizDate][]domain.DepOutco
 	byKey := make(map[string]domain.DepOutcome, len(f.outcomes))
 	manual := map[domain.BizDate][]domain.DepOutcome{}
 	for _, o := range f.outcomes {
-		switch {
-		case o.Label == domain.Skipped:
-			byKey[o.FireKey] = o // not planned, and no gap
-		case domain.ByHand(o.FireKey):
+		if domain.ByHand(o.FireKey) && !passedOver(o) {
 			manual[o.BizDate] = append(manual[o.BizDate], o)
-		default:
-			byKey[o.FireKey] = o
+			continue
 		}
+		byKey[o.FireKey] = o
 	}
-	var out []part
-	for _, p := range f.plan.Fires {
-		key := domain.ScheduleFireKey(p.At)
-		o, there := byKey[key]
-		delete(byKey, key)
-		skipped, missed := f.gap(p.At)
-		switch {
-		case there && o.Label != domain.Skipped:
-			out = append(out, partOf(o, p.At, check))
-		case there, skipped:
-		case missed:
-			out = append(out, part{DepPart: domain.DepPart{Kind: domain.PartMissed, BizDate: p.BizDate, At: p.At}})
-		default:
-			out = append(out, part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: p.BizDate, At: p.At}})
-		}
-	}
-	for date, s := range f.starts {
-		if _, there := byKey[domain.UpstreamFireKey(date)]; !there && s.planned {
-			p := part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: date}}
-			if s.dead.ID != 0 {
-				p = part{DepPart: domain.DepPart{Kind: domain.PartSpoiled, BizDate: date}, by: s.dead}
-			}
-			out = append(out, p)
-		}
-	}
-	for key, o := range byKey { // born of upstream, or of a schedule that did not plan them: backfilled
-		if o.Label != domain.Skipped {
+	out := f.expected(byKey)
+	for key, o := range byKey { // those of plans, born of upstream, or of a schedule that did not plan them: backfilled
+		if !passedOver(o) {
 			at, _ := domain.ScheduledAt(key)
 			out = append(out, partOf(o, at, check))
 		}
@@ -133,8 +116,49 @@ func (f facts) parts(check string) ([]part, map[domain.BizDate][]domain.DepOutco
 	return standIn(out, manual, check), manual
 }
 
+// passedOver reports whether an instance stands for a fire that policy passed over: it is not
+// planned, and no gap.
+func passedOver(o domain.DepOutcome) bool { return o.Label == domain.Skipped && !o.Again }
+
+// expected are the fires that are planned and have no instance by their key.
+func (f facts) expected(byKey map[string]domain.DepOutcome) []part {
+	var out []part
+	seen := map[string]bool{}
+	expect := func(key string, p part) {
+		if _, there := byKey[key]; !there && !seen[key] {
+			seen[key] = true
+			out = append(out, p)
+		}
+	}
+	for _, l := range f.listed {
+		if !domain.ByHand(l.FireKey) {
+			expect(l.FireKey, part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: l.BizDate, At: l.At}})
+		}
+	}
+	for _, p := range f.plan.Fires {
+		kind := domain.PartMissing
+		skipped, missed := f.gap(p.At)
+		if missed {
+			kind = domain.PartMissed
+		}
+		if !skipped {
+			expect(domain.ScheduleFireKey(p.At), part{DepPart: domain.DepPart{Kind: kind, BizDate: p.BizDate, At: p.At}})
+		}
+	}
+	for date, s := range f.starts {
+		p := part{DepPart: domain.DepPart{Kind: domain.PartMissing, BizDate: date}}
+		if s.dead.ID != 0 {
+			p = part{DepPart: domain.DepPart{Kind: domain.PartSpoiled, BizDate: date}, by: s.dead}
+		}
+		if s.planned {
+			expect(domain.UpstreamFireKey(date), p)
+		}
+	}
+	return out
+}
+
 func partOf(o domain.DepOutcome, at time.Time, check string) part {
-	return part{domain.DepPart{Kind: kindOf(o.Status, check), BizDate: o.BizDate, At: at, Instance: o.ID, Status: o.Status}, o}
+	return part{domain.DepPart{Kind: endOf(o, check), BizDate: o.BizDate, At: at, Instance: o.ID, Status: o.Status}, o}
 }
 
 func (f facts) gap(at time.Time) (skipped, missed bool) {
@@ -163,7 +187,7 @@ func standIn(parts []part, manual map[domain.BizDate][]domain.DepOutcome, check 
 // good is the newest that ended as it is waited for.
 func good(made []domain.DepOutcome, check string) (domain.DepOutcome, bool) {
 	for _, o := range slices.Backward(made) {
-		if kindOf(o.Status, check) == domain.PartDone {
+		if endOf(o, check) == domain.PartDone {
 			return o, true
 		}
 	}
@@ -195,7 +219,7 @@ func unplanned(f facts, manual map[domain.BizDate][]domain.DepOutcome, check str
 // unfinished is the newest that has not ended, else the newest.
 func unfinished(made []domain.DepOutcome) domain.DepOutcome {
 	for _, o := range slices.Backward(made) {
-		if !o.State.Terminal() {
+		if !o.State.Terminal() || o.Again {
 			return o
 		}
 	}
@@ -271,7 +295,7 @@ func (v *verdict) any(parts []part, manual map[domain.BizDate][]domain.DepOutcom
 		v.meet(o)
 		return
 	}
-	open := slices.ContainsFunc(byHand, func(o domain.DepOutcome) bool { return kindOf(o.Status, check) == domain.PartOpen })
+	open := slices.ContainsFunc(byHand, func(o domain.DepOutcome) bool { return endOf(o, check) == domain.PartOpen })
 	if !open && v.Settled() {
 		v.fail(parts[len(parts)-1].by)
 	}

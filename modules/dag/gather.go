@@ -22,6 +22,11 @@ func (g *Graph) gather(ctx context.Context, asked map[question]bool, chain int) 
 	}
 	out := make(map[question]facts, len(asked))
 	for s, jobs := range bySpan {
+		// Before the instances: what leaves the list in between is seen as one of these.
+		listed, err := g.Backfills.Listed(ctx, jobs, s.from, s.to)
+		if err != nil {
+			return nil, err
+		}
 		outcomes, err := g.Instances.Outcomes(ctx, jobs, s.from, s.to)
 		if err != nil {
 			return nil, err
@@ -31,13 +36,29 @@ func (g *Graph) gather(ctx context.Context, asked map[question]bool, chain int) 
 			return nil, err
 		}
 		for _, job := range jobs {
-			out[question{job, s.from, s.to}] = facts{from: s.from, to: s.to, plan: plans[job], outcomes: outcomes[job]}
+			out[question{job, s.from, s.to}] = facts{from: s.from, to: s.to, plan: plans[job], listed: listed[job], outcomes: again(outcomes[job], listed[job])}
 		}
 	}
 	if err := g.gaps(ctx, out); err != nil {
 		return nil, err
 	}
 	return out, g.starts(ctx, out, chain)
+}
+
+// again marks those that a backfill will run once more.
+func again(outcomes []domain.DepOutcome, listed []domain.ListedFire) []domain.DepOutcome {
+	byInstance := map[domain.ID]domain.ListedFire{}
+	for _, l := range listed {
+		if l.Instance != 0 {
+			byInstance[l.Instance] = l
+		}
+	}
+	for i, o := range outcomes {
+		if l, ok := byInstance[o.ID]; ok {
+			outcomes[i].Again = l.Reopens(o)
+		}
+	}
+	return outcomes
 }
 
 // gaps reads why planned fires of the past have no instance, where there are such.

@@ -55,6 +55,13 @@ type Planner interface {
 	Gaps(ctx context.Context, jobs []domain.ID, from, to time.Time) (map[domain.ID][]domain.FireGap, error)
 }
 
+// Backfills knows what backfills under way will still run.
+type Backfills interface {
+	// Listed reads the fires of jobs about the dates from the first to the last whose turn in a
+	// backfill, running or paused, has not come.
+	Listed(ctx context.Context, jobs []domain.ID, from, to domain.BizDate) (map[domain.ID][]domain.ListedFire, error)
+}
+
 // Calendars knows the calendars of projects.
 type Calendars interface {
 	// CalendarOf reads the one that a definition names, as it now stands; nil where it names none:

@@ -12,32 +12,36 @@ import (
 // mostStale bounds how many instances one rerun marks.
 const mostStale = 10_000
 
-// markStale marks what had started on the success of an upstream that has run again since,
-// and succeeded anew: a rerun, or another one made by hand. A rerun of what is marked
-// takes the mark away.
+// markStale marks what had started on the success of an upstream, or without it, that has
+// succeeded anew since: a rerun, another one made by hand, or one that a backfill added to its
+// date. A rerun of what is marked takes the mark away.
 func (g *Graph) markStale(ctx context.Context, ended []domain.Instance) error {
 	var again []domain.Instance
 	var dates []store.Date
 	for _, in := range ended {
-		if in.State == domain.Success && (in.RunNo > 1 || domain.ByHand(in.FireKey)) {
+		if in.State == domain.Success && (in.RunNo > 1 || domain.ByHand(in.FireKey) || in.Trigger == domain.TriggerBackfill) {
 			again = append(again, in)
 			dates = append(dates, store.Date{Job: in.JobID, Day: in.BizDate})
 		}
 	}
-	rows, err := g.Store.Covering(ctx, dates, domain.DepMet)
+	rows, err := g.Store.Covering(ctx, dates, domain.DepMet, domain.DepPassed)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	rows = rows[:min(len(rows), mostStale)]
-	downs, err := g.Instances.ByIDs(ctx, owners(rows))
+	seen := owners(rows)
+	for _, r := range rows {
+		seen = append(seen, r.By)
+	}
+	known, err := g.Instances.ByIDs(ctx, seen)
 	if err != nil {
 		return err
 	}
 	var marks []domain.StaleMark
 	for _, r := range rows {
-		down := downs[r.InstanceID]
+		down := known[r.InstanceID]
 		i := slices.IndexFunc(again, func(up domain.Instance) bool {
-			return up.JobID == r.Upstream && r.Covers(up.BizDate) && outdates(up, down, r)
+			return up.JobID == r.Upstream && r.Covers(up.BizDate) && outdates(up, down, r) && (up.RunNo > 1 || domain.ByHand(up.FireKey) || adds(up, known[r.By], r.Require))
 		})
 		if i >= 0 {
 			up := again[i]
@@ -57,6 +61,18 @@ func outdates(up, down domain.Instance, r domain.InstanceDep) bool {
 		return false // this is the success that met it
 	}
 	return down.State == domain.Success || down.State == domain.Running
+}
+
+// adds reports whether the first success of a fire that joined its date later says more than the
+// one by which the row was decided.
+func adds(up, by domain.Instance, require string) bool {
+	switch require {
+	case domain.RequireAny:
+		return false
+	case domain.RequireLatest:
+		return up.Expected.After(by.Expected)
+	}
+	return true
 }
 
 // sweepStale looks again at reruns that succeeded, page by page through those of the last week.

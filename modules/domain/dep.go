@@ -92,6 +92,26 @@ type DepOutcome struct {
 	RunNo     int
 	EndedAt   time.Time // zero: it has not
 	Status
+	// Again says that it has ended and that a backfill under way will run it once more.
+	Again bool
+}
+
+// ListedFire is what a backfill under way will still make or run again: it is planned.
+type ListedFire struct {
+	FireKey string
+	BizDate BizDate
+	At      time.Time // the planned moment; zero: the job has no schedule
+	// Instance is the one that will run again, which stood as Was in its run RunNo; 0: it will be
+	// made.
+	Instance ID
+	RunNo    int
+	Was      State
+}
+
+// Reopens reports whether the instance, as it stands, is the one that will run again. A success
+// that came after the list was made is not.
+func (l ListedFire) Reopens(o DepOutcome) bool {
+	return l.Instance == o.ID && l.RunNo == o.RunNo && o.State.Terminal() && (o.State != Success || l.Was == Success)
 }
 
 // ScheduledAt is the planned moment in the key of a fire that was born of a schedule.

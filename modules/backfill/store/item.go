@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/axsched/ax/modules/backfill/plan"
@@ -68,6 +69,26 @@ func (s *Store) Items(ctx context.Context, backfill domain.ID, state plan.ItemSt
 		out[i] = r.item()
 	}
 	return out, err
+}
+
+// Listed reads, of backfills that are not over, the fires of jobs about the dates from the
+// first to the last whose turn has not come. Those of one that is stopped are dropped with it.
+func (s *Store) Listed(ctx context.Context, jobs []domain.ID, from, to domain.BizDate) (map[domain.ID][]domain.ListedFire, error) {
+	out := map[domain.ID][]domain.ListedFire{}
+	for part := range slices.Chunk(jobs, chunk) {
+		var rows []itemRow
+		err := s.db.Scan(ctx, &rows, "SELECT job_id, biz_date, expected_at, fire_key, instance_id, run_no, was FROM backfill_item "+
+			"WHERE job_id IN ? AND biz_date >= ? AND biz_date <= ? AND state = ?", part, from.String(), to.String(), string(plan.ItemWaiting))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			it := r.item()
+			out[it.JobID] = append(out[it.JobID], domain.ListedFire{FireKey: it.FireKey, BizDate: it.BizDate, At: it.Expected,
+				Instance: it.Instance, RunNo: it.RunNo, Was: it.Was.State})
+		}
+	}
+	return out, nil
 }
 
 // SaveItems writes where items stand and which instance and run stand for them; they are
