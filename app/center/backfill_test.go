@@ -321,6 +321,10 @@ func TestBackfillOverDates(t *testing.T) {
 		if !domain.Is(err, domain.Invalid) {
 			t.Errorf("the newest first: %v", err)
 		}
+		p.files("  name: series\n  cron: \"0 3 * * *\"\n  exec: {type: noop}\n  deps: [{name: self, biz_date: current-1d, first_date: 2026-03-01}]\n")
+		if _, err = p.backfills.Preview(p.ctx, p.ask("series", "2026-03-01", "2026-03-03", func(r *plan.Request) { r.NewestFirst = true })); !domain.Is(err, domain.Invalid) {
+			t.Errorf("the newest first of one that waits for itself: %v", err)
+		}
 		p.run(p.start(p.ask("daily", "2026-02-28", "2026-02-28")).ID, nil)
 		v := p.preview(p.ask("daily", "2026-03-01", "2026-03-03", downstream, degree(3)))
 		if !slices.ContainsFunc(v.Warnings, func(w plan.Warning) bool { return w.Kind == plan.WarnOtherDates && w.Job == "next" }) {

@@ -3,6 +3,7 @@ package center
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,6 +145,71 @@ func TestWhatABackfillAddsMakesStale(t *testing.T) {
 			nextMilli() // what is added ends later than they began
 			p.run(p.start(p.ask("hourly", "2026-03-04", "2026-03-04", hours(step.from, step.to))).ID, nil)
 			p.becomes(step.stale, ins...)
+		}
+	})
+}
+
+// A run again waits for those of other dates in the list too, whatever the degree: nothing of it
+// runs on the data of before, and nothing is stale after it.
+func TestASeriesRunsAgainOneOnTheOther(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files("  name: series\n  cron: \"0 3 * * *\"\n  overlap: allow\n  exec: {type: noop}\n  deps: [{name: self, biz_date: current-1d, first_date: 2026-03-01}]\n")
+		p.run(p.start(p.ask("series", "2026-03-01", "2026-03-03")).ID, nil)
+		f := p.start(p.ask("series", "2026-03-01", "2026-03-03", all, degree(3)))
+		p.turn()
+		if ins := p.ready(f.ID); len(ins) != 1 || ins[0].BizDate != date("2026-03-01") {
+			t.Fatalf("%v run at once", ins)
+		}
+		if got, want := fmt.Sprint(p.run(f.ID, nil)), "[series 2026-03-01 series 2026-03-02 series 2026-03-03]"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		p.counts(f.ID, plan.Counts{Success: 3}, plan.Done)
+		if got := p.stale(p.only("series", date("2026-03-02")), p.only("series", date("2026-03-03"))); got != "" {
+			t.Errorf("stale: %s", got)
+		}
+	})
+}
+
+// A list in which an item waits for one whose turn comes later would stand still: it is refused.
+func TestAListThatWouldStandStillIsRefused(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.files(daily, "  name: weekly\n  cron: \"0 3 * * *\"\n  exec: {type: noop}\n  deps: [{name: daily, biz_date: week(current)}]\n",
+			"  name: sundays\n  cron: \"0 3 * * 0\"\n  exec: {type: noop}\n  deps: [{name: daily, biz_date: week(current)}]\n")
+		ask := func(root string, edit ...func(*plan.Request)) error { // Monday to Sunday
+			_, err := p.backfills.Preview(p.ctx, p.ask(root, "2026-03-02", "2026-03-08", append(edit, func(r *plan.Request) { r.Reach = plan.Upstream })...))
+			return err
+		}
+		if err := ask("weekly"); !domain.Is(err, domain.Invalid) || !strings.Contains(err.Error(), "weekly for 2026-03-02 waits for daily of 2026-03-03") {
+			t.Errorf("each day waits for the whole week: %v", err)
+		}
+		if err := ask("weekly", degree(7)); err != nil {
+			t.Errorf("all days at once: %v", err)
+		}
+		if err := ask("sundays"); err != nil {
+			t.Errorf("the last day waits for the week: %v", err)
+		}
+	})
+}
+
+// What went on without its upstream is stale once that has succeeded.
+func TestWhatRanWithoutItsUpstreamIsStaleOnceThatSucceeds(t *testing.T) {
+	eachPast(t, func(t *testing.T, p *past) {
+		p.put(noop("up"), noop("down", "deps: [{name: up}]", "on_upstream_failure: run"), noop("failure", "deps: [{name: up, check: failed}]"))
+		day := date("2026-03-04")
+		up, down := p.on("up", day), p.on("down", day)
+		p.end(up.ID, domain.OutcomeError)
+		p.sweep()
+		p.end(down.ID, domain.OutcomeSuccess)
+		p.sweep()
+		if got := p.stale(down); got != "" {
+			t.Fatalf("stale: %q before its upstream succeeded", got)
+		}
+		nextMilli()
+		p.rerun(up.ID)
+		p.end(up.ID, domain.OutcomeSuccess)
+		p.sweep()
+		if got := p.stale(down); got != "down " {
+			t.Fatalf("stale: %q, want down", got)
 		}
 	})
 }

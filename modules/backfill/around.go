@@ -72,7 +72,7 @@ func (b *Backfills) waitsOutside(ctx context.Context, p plan.Plan, f plan.Facts,
 	for _, j := range f.Jobs {
 		var dates []domain.BizDate
 		for _, it := range p.Items {
-			if it.JobID == j.ID && (it.Act == plan.Make || it.Waits || it.Was.Label == domain.UpstreamFailed || it.Was.Label == domain.DepsTimeout) && it.Works() {
+			if it.JobID == j.ID && (it.Act == plan.Make || it.Waits || plan.Unmet(it.Was.Label)) && it.Works() {
 				dates = append(dates, it.BizDate)
 			}
 		}

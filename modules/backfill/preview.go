@@ -68,6 +68,11 @@ func (b *Backfills) Preview(ctx context.Context, r plan.Request) (plan.Plan, err
 	if len(p.Items) > plan.MaxItems {
 		return p, plan.TooMany()
 	}
+	if a, ok := plan.Ahead(r, f, p.Items); ok {
+		return p, domain.Fail(domain.Invalid, "%s for %s waits for %s of %s, whose turn comes later in this list", a.Item.JobName, a.Item.BizDate, a.For.JobName, a.For.BizDate).
+			WithHint("backfill "+a.For.JobName+" first, and then the rest").At("from").
+			Coded("backfill.ahead", "job", a.Item.JobName, "date", a.Item.BizDate.String(), "other", a.For.JobName, "later", a.For.BizDate.String())
+	}
 	count(&p)
 	p.Estimate = plan.Estimate(r, f, p.Items)
 	if err := b.surroundings(ctx, &p, f, set); err != nil {
@@ -87,7 +92,7 @@ func (b *Backfills) judge(r plan.Request, f plan.Facts) error {
 			continue
 		}
 		for _, d := range j.Spec.Deps {
-			if slices.Contains(f.Ups[j.ID], f.IDOf(d.Key())) && d.BizDate != domain.DepCurrent {
+			if f.IDOf(d.Key()) != 0 && d.BizDate != domain.DepCurrent {
 				return domain.Fail(domain.Invalid, "job %s depends on other business dates of %s, so the oldest must come first", j.Spec.Key(), d.Key()).
 					At("order").Coded("backfill.newest_deps", "job", j.Spec.Key().String(), "other", d.Key().String())
 			}

@@ -22,7 +22,8 @@ func biz(s string) domain.BizDate {
 
 // scene is a job over some dates, written in words: "2026-05-01T02 success" is a planned fire and
 // its instance, "- … failed" a planned fire without one that … , "m 2026-05-01 success" one made by
-// hand, "u 2026-05-01 running" one that an upstream started.
+// hand, "u 2026-05-01 running" one that an upstream started, "… listed" one that a backfill will
+// make and "… again failed" one that it will run again.
 func scene(from, to string, lines ...string) facts {
 	f := facts{from: biz(from), to: biz(to)}
 	for i, line := range lines {
@@ -38,6 +39,11 @@ func scene(from, to string, lines ...string) facts {
 			if err != nil {
 				panic(err)
 			}
+			if words[1] == "listed" {
+				f.listed = append(f.listed, domain.ListedFire{FireKey: domain.ScheduleFireKey(at), BizDate: domain.BizDateOf(at, time.UTC), At: at})
+				continue
+			}
+			o.Again = words[1] == "again"
 			f.plan.Fires = append(f.plan.Fires, domain.PlannedFire{At: at, BizDate: domain.BizDateOf(at, time.UTC)})
 			switch words[1] {
 			case "missing":
@@ -94,6 +100,16 @@ func TestDecide(t *testing.T) {
 		{"no schedule: an older one by hand is at it", scene(day, day, "m 2026-05-01 running", "m 2026-05-01 failed"), all, success, domain.DepWaiting, "0 of 1"},
 		{"nothing at all (G-D2)", scene(day, day), all, success, domain.DepWaiting, "0 of 0"},
 		{"started by upstream", scene(day, day, "u 2026-05-01 success"), all, success, domain.DepMet, "1 of 1"},
+
+		{"listed: the first of a backfill is not the day", scene(day, day, hours("success", "listed", "listed")...), all, success, domain.DepWaiting, "1 of 3"},
+		{"listed: nothing else is planned", scene(day, day, hours("listed")...), all, success, domain.DepWaiting, "0 of 1"},
+		{"listed: what was missed will be made", scene(day, day, "2026-05-01T00 missed", "2026-05-01T00 listed", "2026-05-01T01 failed"), anyOne, success, domain.DepWaiting, "0 of 2"},
+		{"listed: what policy skipped will be made", scene(day, day, "2026-05-01T00 success", "2026-05-01T01 passed", "2026-05-01T01 listed"), all, success, domain.DepWaiting, "1 of 2"},
+		{"listed: what failed runs again", scene(day, day, hours("success", "again failed")...), all, success, domain.DepWaiting, "1 of 2"},
+		{"listed: what succeeded runs again", scene(day, day, hours("success", "again success")...), all, success, domain.DepWaiting, "1 of 2"},
+		{"listed: what was skipped runs again", scene(day, day, hours("success", "again skipped")...), all, success, domain.DepWaiting, "1 of 2"},
+		{"listed: the latest is still to come", scene(day, day, hours("success", "listed")...), latest, success, domain.DepWaiting, "1 of 2"},
+		{"listed: any has one already", scene(day, day, hours("success", "listed")...), anyOne, success, domain.DepMet, "1 of 2"},
 
 		{"any: the first success is enough", scene(day, day, hours("failed", "success", "missing")...), anyOne, success, domain.DepMet, "1 of 3"},
 		{"any: one may still come", scene(day, day, hours("failed", "running")...), anyOne, success, domain.DepWaiting, "0 of 2"},

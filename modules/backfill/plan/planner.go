@@ -41,6 +41,7 @@ type planner struct {
 	facts   Facts
 	wanted  map[int64]bool // single fires by their milliseconds; nil: all
 	works   map[jobDate]bool
+	others  map[domain.ID][]otherDates
 }
 
 type jobDate struct {
@@ -50,7 +51,7 @@ type jobDate struct {
 
 // Items lists what becomes of each fire, in the order in which it is worked off.
 func Items(r Request, f Facts) []Item {
-	p := planner{request: r, facts: f, works: map[jobDate]bool{}}
+	p := planner{request: r, facts: f, works: map[jobDate]bool{}, others: f.others()}
 	if len(r.Fires) > 0 {
 		p.wanted = map[int64]bool{}
 		for _, at := range r.Fires {
@@ -94,10 +95,18 @@ func (p *planner) number(all []Item) {
 	}
 }
 
-// waits reports whether an item depends on others of the list that work.
+// waits reports whether an item depends on others of the list that work, on its own or on other
+// dates.
 func (p *planner) waits(it Item) bool {
 	return slices.ContainsFunc(p.facts.Ups[it.JobID], func(up domain.ID) bool {
 		return up != it.JobID && p.works[jobDate{up, it.BizDate}]
+	}) || slices.ContainsFunc(p.others[it.JobID], func(d otherDates) bool {
+		for first, last := d.of(it.BizDate); !last.Before(first); first = first.AddDays(1) {
+			if p.works[jobDate{d.up, first}] {
+				return true
+			}
+		}
+		return false
 	})
 }
 
