@@ -194,7 +194,7 @@ func TestAListThatWouldStandStillIsRefused(t *testing.T) {
 // What went on without its upstream is stale once that has succeeded.
 func TestWhatRanWithoutItsUpstreamIsStaleOnceThatSucceeds(t *testing.T) {
 	eachPast(t, func(t *testing.T, p *past) {
-		p.put(noop("up"), noop("down", "deps: [{name: up}]", "on_upstream_failure: run"), noop("failure", "deps: [{name: up, check: failed}]"))
+		p.put(noop("up"), noop("down", "deps: [{name: up}]", "on_upstream_failure: run"))
 		day := date("2026-03-04")
 		up, down := p.on("up", day), p.on("down", day)
 		p.end(up.ID, domain.OutcomeError)
