@@ -64,6 +64,9 @@ func (n *Node) unable(a *attempt, e types.Executor, now time.Time) string {
 	if n.stopping.Load() {
 		return "not started: " + runner.ErrShutdown.Error()
 	}
+	if disk := n.disk(); disk != "" {
+		return "not started: " + unfit(disk, 0, false)
+	}
 	if n.lanes[a.lane] == nil {
 		return fmt.Sprintf("this worker does not serve lane %q", a.lane)
 	}
@@ -111,8 +114,10 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	start := n.cfg.Now()
 	crash.At("worker.answered")
 	if err := n.wal.Started(journal.Start{Attempt: a.id, At: start, Body: n.place}); err != nil {
-		n.fail(fmt.Errorf("the journal takes no more: %w", err))
-		return // not started; the center settles it when this worker is gone
+		n.note(err)
+		n.finish(a, n.unjournalled(a, err))
+		a.cancel(nil)
+		return
 	}
 	crash.At("worker.started")
 	if n.cutOff(a) { // this process may have stood still since
@@ -147,7 +152,12 @@ func (n *Node) executeAll(as []*attempt) {
 	}
 	crash.At("worker.answered")
 	if err := n.wal.Started(starts...); err != nil {
-		n.fail(fmt.Errorf("the journal takes no more: %w", err))
+		n.note(err)
+		for i, a := range as {
+			reports[i] = n.unjournalled(a, err)
+			a.cancel(nil)
+		}
+		n.finishAll(as, reports)
 		return
 	}
 	crash.At("worker.started")
@@ -224,10 +234,7 @@ func (n *Node) finishAll(as []*attempt, rs []protocol.Report) {
 		outcomes[i] = journal.Outcome{Attempt: r.Attempt, At: at, Body: encode(r)}
 	}
 	crash.At("worker.ran")
-	if err := n.wal.Ended(outcomes...); err != nil {
-		n.fail(fmt.Errorf("the journal takes no more: %w", err))
-		return // unreported on purpose: what is not journalled is settled as lost at the next boot
-	}
+	n.note(n.wal.Ended(outcomes...)) // it is told without the journal too: a next life that misses it calls it lost, which comes too late then
 	crash.At("worker.ended")
 	n.mu.Lock()
 	for i, r := range rs {

@@ -157,7 +157,7 @@ func (n *Node) heartbeat() protocol.Heartbeat {
 	return protocol.Heartbeat{Name: n.name, UID: n.uid, Boot: n.boot, Seq: n.meter.beats.Add(1), State: state,
 		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Threadless: n.threadless(), Tags: append([]string{}, n.cfg.Tags...), Lanes: n.cfg.Lanes,
 		Cores: runtime.NumCPU(), Running: run, MeanMs: meanMs, SkewMs: time.Duration(n.skew.Load()).Milliseconds(),
-		Started: n.began.UnixMilli(), Held: held}
+		Disk: n.disk(), Started: n.began.UnixMilli(), Held: held}
 }
 
 // setDrain follows the center's wish.
@@ -171,7 +171,7 @@ func (n *Node) setDrain(on bool) {
 		ids := n.book.handBack()
 		n.mu.Unlock()
 		if len(ids) > 0 {
-			n.up.refuse(protocol.Refuse{IDs: ids, Reason: unfit(0, true)})
+			n.up.refuse(protocol.Refuse{IDs: ids, Reason: unfit("", 0, true)})
 		}
 	}
 	n.beatSoon()

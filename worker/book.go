@@ -270,11 +270,13 @@ func early(t protocol.Task, now time.Time) string {
 	return fmt.Sprintf("asked to start %.1f s before its planned time by this worker's clock", float64(ahead)/1000)
 }
 
-// unfit says why new work is not taken, or nothing.
-func unfit(skew time.Duration, draining bool) string {
+// unfit says why new work is not taken, or nothing. disk is what the disk says to the journal.
+func unfit(disk string, skew time.Duration, draining bool) string {
 	switch {
 	case draining:
 		return "the worker is draining"
+	case disk != "":
+		return unwritable + disk
 	case skew.Abs() > protocol.MaxSkewMs*time.Millisecond:
 		return fmt.Sprintf("the worker's clock is %.1f s %s the center's", skew.Abs().Seconds(), aheadOrBehind(skew))
 	default:

@@ -221,12 +221,15 @@ func TestWorkIsRefusedForClockAndDrainOnly(t *testing.T) {
 		}
 	}
 	for skew, want := range map[time.Duration]bool{0: false, 5 * time.Second: false, 5001 * time.Millisecond: true, -6 * time.Second: true} {
-		if got := unfit(skew, false) != ""; got != want {
+		if got := unfit("", skew, false) != ""; got != want {
 			t.Errorf("clock %s off: refused %v, want %v", skew, got, want)
 		}
 	}
-	if unfit(0, true) == "" {
+	if unfit("", 0, true) == "" {
 		t.Error("a draining worker takes work")
+	}
+	if got := unfit("disk full (x)", 0, false); got != "the worker cannot write its journal: disk full (x)" {
+		t.Errorf("without a journal: %q", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func (n *Node) judgeClock(s sighting) {
 	off := n.clock.off
 	n.mu.Unlock()
 	was := time.Duration(n.skew.Swap(int64(off)))
-	if unfit(was, false) == "" && unfit(off, false) != "" {
-		n.log.Error("refusing work: " + unfit(off, false) + "; set this machine's clock right")
+	if unfit("", was, false) == "" && unfit("", off, false) != "" {
+		n.log.Error("refusing work: " + unfit("", off, false) + "; set this machine's clock right")
 	}
 }

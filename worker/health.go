@@ -27,6 +27,7 @@ type Status struct {
 	Lanes       map[string]int `json:"lanes"` // threads
 	Unconfirmed int            `json:"unconfirmed"`
 	Journal     int64          `json:"journalBytes"`
+	Disk        string         `json:"disk,omitempty"` // why the journal cannot be written; empty when it can
 	// BeatAge is how long ago the last answered heartbeat was sent, in milliseconds; -1 before the first.
 	BeatAge int64  `json:"beatAgeMs"`
 	SkewMs  int64  `json:"skewMs"`
@@ -40,8 +41,8 @@ func (n *Node) Status() Status {
 	n.mu.Unlock()
 	skew := time.Duration(n.skew.Load())
 	s := Status{Name: n.name, Boot: n.boot, Draining: n.draining(), Claimed: c[claimed], Queued: c[queued],
-		Running: c[running], Lanes: n.cfg.Lanes, Unconfirmed: n.out.len(), BeatAge: -1, SkewMs: skew.Milliseconds()}
-	s.Journal, _ = n.wal.Size() // the journal's own error follows below
+		Running: c[running], Lanes: n.cfg.Lanes, Unconfirmed: n.out.len(), BeatAge: -1, SkewMs: skew.Milliseconds(), Disk: n.disk()}
+	s.Journal, _ = n.wal.Size() // the journal's own error is in Disk
 	if n.answered.Load() != 0 {
 		s.BeatAge = n.silence().Milliseconds()
 	}
@@ -51,10 +52,10 @@ func (n *Node) Status() Status {
 
 // unready says why the worker takes no work now, or nothing.
 func (n *Node) unready(s Status, skew time.Duration) string {
-	if err := n.wal.Err(); err != nil {
-		return err.Error()
+	if s.Disk != "" {
+		return unfit(s.Disk, skew, false)
 	}
-	return cmp.Or(n.unheard(s), unfit(skew, s.Draining))
+	return cmp.Or(n.unheard(s), unfit("", skew, s.Draining))
 }
 
 // unheard says why the center does not know of the worker, or nothing.
@@ -94,11 +95,11 @@ func (n *Node) readiness(ctx context.Context) Readiness {
 	s := n.Status()
 	drains := ""
 	if s.Draining {
-		drains = unfit(0, true)
+		drains = unfit("", 0, true)
 	}
 	r := Readiness{Status: s, Ready: true, Parts: map[string]Part{
-		"redis": partOf(said(n.link.Transport.Ping(ctx).Err())), "registry": partOf(n.unheard(s)), "journal": partOf(said(n.wal.Err())),
-		"clock": partOf(unfit(time.Duration(s.SkewMs)*time.Millisecond, false)), "worker": partOf(drains),
+		"redis": partOf(said(n.link.Transport.Ping(ctx).Err())), "registry": partOf(n.unheard(s)), "journal": partOf(s.Disk),
+		"clock": partOf(unfit("", time.Duration(s.SkewMs)*time.Millisecond, false)), "worker": partOf(drains),
 	}}
 	for name, p := range r.Parts {
 		r.Ready = r.Ready && p.OK
@@ -188,6 +189,7 @@ func (m *meter) gauges(n *Node) {
 	gauge("running", "Attempts that run.", func(s Status) float64 { return float64(s.Running) })
 	gauge("unconfirmed", "Outcomes that the center has not confirmed.", func(s Status) float64 { return float64(s.Unconfirmed) })
 	gauge("journal_bytes", "Size of the journal's file.", func(s Status) float64 { return float64(s.Journal) })
+	gauge("disk_refuses", "1 while the journal cannot be written, as on a full disk, and no work is taken.", func(s Status) float64 { return float64(min(len(s.Disk), 1)) })
 	gauge("heartbeat_age_seconds", "Time since the last answered heartbeat was sent; -0.001 before the first.", func(s Status) float64 { return float64(s.BeatAge) / 1000 })
 	gauge("clock_skew_seconds", "This machine's clock minus the database's.", func(s Status) float64 { return float64(s.SkewMs) / 1000 })
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "ax_worker_poison_messages_total",

@@ -79,7 +79,5 @@ func (n *Node) hearConfirm(ids []int64) {
 	n.out.confirmed(known)
 	n.logs.confirmed(known)
 	crash.At("worker.confirmed")
-	if err := n.wal.Confirmed(n.cfg.Now(), known...); err != nil {
-		n.fail(err)
-	}
+	n.note(n.wal.Confirmed(n.cfg.Now(), known...))
 }

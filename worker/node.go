@@ -58,7 +58,8 @@ type Node struct {
 	drained   atomic.Bool                          // asked for by the center
 	stopping  atomic.Bool
 	beatNow   chan struct{}
-	fatal     chan error // capacity 1: why the node cannot go on
+	diskBad   chan struct{} // capacity 1: the journal has just refused something
+	fatal     chan error    // capacity 1: why the node cannot go on
 
 	place []byte // see ownPlace
 	// doubted is what a life left that may not be over; it is settled when the name is ours. Nil: nothing is in doubt.
@@ -84,7 +85,7 @@ func Open(cfg Config, link *transport.Link, build func(*runner.Runner) []types.E
 	left.Doubt = left.Doubt || uid == left.UID && boot >= left.Boot // a copy of the directory had the name since
 	n := &Node{cfg: cfg, link: link, log: cfg.Log, wal: wal, uid: left.UID, boot: left.Boot, host: hostName(), ip: ownIP(),
 		began: cfg.Now(), types: map[string]types.Executor{}, lanes: map[string]*lane{}, book: newBook(),
-		beatNow: make(chan struct{}, 1), fatal: make(chan error, 1), place: ownPlace()}
+		beatNow: make(chan struct{}, 1), diskBad: make(chan struct{}, 1), fatal: make(chan error, 1), place: ownPlace()}
 	if err := n.prepare(left, build); err != nil {
 		_ = wal.Close()
 		return nil, err
@@ -192,7 +193,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer end()
-	for _, loop := range []func(context.Context){n.beatLoop, n.inboxLoop, n.claimLoop, n.up.run, n.out.run, n.logs.run, n.settleUnseen} {
+	for _, loop := range []func(context.Context){n.beatLoop, n.inboxLoop, n.claimLoop, n.up.run, n.out.run, n.logs.run, n.settleUnseen, n.diskLoop} {
 		loops.Go(func() { loop(life) })
 	}
 	for name, l := range n.lanes {
@@ -252,13 +253,14 @@ func (n *Node) windDown(life context.Context, why error) {
 	if why != nil {
 		cause = runner.ErrLost
 	}
-	n.returnUnstarted(cause)
+	back := func() { n.returnUnstarted(unfit("", 0, true), outcomeOf(cause), "not started: "+cause.Error()) }
+	back()
 	if why == nil {
 		n.log.Info("worker drains", "running", n.running(), "grace", n.cfg.Grace)
 		n.waitFor(n.cfg.Grace, func() bool { return n.hands.Load() == 0 })
 	}
 	n.waitFor(never, func() bool { // a kill that takes long is waited for: nothing may outlive the worker unseen
-		n.returnUnstarted(cause)
+		back()
 		n.cancelRunning(cause, func(*attempt) bool { return true })
 		return n.hands.Load() == 0
 	})
@@ -307,8 +309,9 @@ func (n *Node) waitFor(limit time.Duration, done func() bool) {
 	}
 }
 
-// returnUnstarted gives back what has not been started: claimed attempts ungranted, granted ones with a report.
-func (n *Node) returnUnstarted(cause error) {
+// returnUnstarted gives back what has not been started: claimed attempts ungranted, for a reason, granted ones with a
+// report.
+func (n *Node) returnUnstarted(reason, outcome, message string) {
 	n.mu.Lock()
 	ids := n.book.handBack()
 	waiting := n.book.in(queued)
@@ -317,10 +320,10 @@ func (n *Node) returnUnstarted(cause error) {
 	}
 	n.mu.Unlock()
 	if len(ids) > 0 {
-		n.up.refuse(protocol.Refuse{IDs: ids, Reason: unfit(0, true)})
+		n.up.refuse(protocol.Refuse{IDs: ids, Reason: reason})
 	}
 	for _, a := range waiting {
-		n.finish(a, unstarted(a, outcomeOf(cause), "not started: "+cause.Error(), n.cfg.Now()))
+		n.finish(a, unstarted(a, outcome, message, n.cfg.Now()))
 	}
 }
 
@@ -329,7 +332,7 @@ func (n *Node) close() {
 	if err := n.runner.Close(); err != nil {
 		n.log.Warn("closing the watchdog", "err", err)
 	}
-	if err := n.wal.Close(); err != nil {
+	if err := errors.Join(n.wal.Resume(), n.wal.Close()); err != nil {
 		n.log.Warn("closing the journal", "err", err)
 	}
 }
@@ -338,7 +341,7 @@ func (n *Node) close() {
 func (n *Node) receive(lane string, m protocol.Message) {
 	crash.At("worker.dequeued")
 	n.meter.messages.Inc()
-	if why := unfit(time.Duration(n.skew.Load()), n.draining()); why != "" {
+	if why := unfit(n.disk(), time.Duration(n.skew.Load()), n.draining()); why != "" {
 		n.up.refuse(protocol.Refuse{IDs: m.IDs, Reason: why})
 		return
 	}

@@ -47,9 +47,7 @@ func (n *Node) settle(left *journal.State) error {
 		}
 		lost = append(lost, journal.Outcome{Attempt: s.Attempt, At: now, Body: encode(r)})
 	}
-	if err := n.wal.Ended(lost...); err != nil {
-		return err
-	}
+	n.note(n.wal.Ended(lost...))
 	if len(lost) > 0 {
 		crash.At("worker.settled")
 	}
@@ -87,10 +85,7 @@ func (n *Node) settleUnseen(ctx context.Context) {
 		n.unseen[i].Finished = now.UnixMilli()
 		lost[i] = journal.Outcome{Attempt: n.unseen[i].Attempt, At: now, Body: encode(n.unseen[i])}
 	}
-	if err := n.wal.Ended(lost...); err != nil {
-		n.fail(fmt.Errorf("the journal takes no more: %w", err))
-		return
-	}
+	n.note(n.wal.Ended(lost...))
 	n.mu.Lock()
 	for _, r := range n.unseen {
 		n.book.restore(r.Attempt)

@@ -39,7 +39,8 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/instances/411052400640000001/kill", 200, `{"id":"411052400640000001","job":"demo/order_stat_daily","state":"running","label":"stopping"}`)
 	a.on("POST /api/v1/instances/411052400640000001/rerun", 201, `{"id":"411052400640000001","job":"demo/order_stat_daily","traceId":"05b45c4e-c000-4000-8000-00000000000a","run":2,"state":"running","label":"queued"}`)
 	a.on("GET /api/v1/workers", 200, `{"workers":[{"name":"w1","boot":4,"state":"available","host":"h1","ip":"10.0.0.1","version":"dev","types":["http","noop","shell"],"tags":[],"running":2,"skewMs":12,"refusingAt":null,"seenAt":"2026-02-03T04:05:05Z"},
-{"name":"w2","boot":1,"state":"refusing","host":"h2","ip":"10.0.0.2","version":"dev","types":["shell"],"tags":[],"running":0,"skewMs":-7210,"refusingAt":"2026-02-03T04:01:00Z","seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
+{"name":"w2","boot":1,"state":"refusing","host":"h2","ip":"10.0.0.2","version":"dev","types":["shell"],"tags":[],"running":0,"skewMs":-7210,"refusingAt":"2026-02-03T04:01:00Z","seenAt":"2026-02-03T04:05:05Z"},
+{"name":"w3","boot":1,"state":"refusing","host":"h3","ip":"10.0.0.3","version":"dev","types":["shell"],"tags":[],"running":1,"skewMs":3,"refusingAt":"2026-02-03T04:01:00Z","disk":"disk full (no space left on device)","seenAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
 	a.on("GET /api/v1/pools", 200, `{"pools":[{"name":"db","project":"default","title":"订单库","limit":3,"used":3,"waiting":12,"jobs":4,"ver":2,"updatedAt":"2026-02-03T04:05:05Z"},
 {"name":"risk/gpu","project":"risk","title":"","limit":0,"used":1,"waiting":7,"jobs":1,"ver":9,"updatedAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
 	a.on("PUT /api/v1/pools/risk%2Fgpu", 200, `{"name":"risk/gpu","project":"risk","title":"","limit":0,"used":1,"waiting":7,"jobs":1,"ver":9,"updatedAt":"2026-02-03T04:05:05Z"}`)

@@ -192,8 +192,7 @@ func (p *process) change(ctx context.Context, method, path, sentence string) err
 	return p.document(doc)
 }
 
-// standing is where a worker stands; of one that refuses for its clock, how far off that
-// is and since when.
+// standing is where a worker stands; of one that refuses work, why and since when.
 func (p *process) standing(r row) string {
 	state := r.text("state")
 	ms, err := strconv.ParseInt(r.text("skewMs"), 10, 64)
@@ -202,6 +201,9 @@ func (p *process) standing(r row) string {
 	}
 	off := time.Duration(ms) * time.Millisecond
 	said := "refusing: clock " + off.Round(100*time.Millisecond).String() + " off"
+	if disk := r.text("disk"); disk != "" {
+		said = "refusing: " + disk
+	}
 	if at := r.moment("refusingAt"); !at.IsZero() {
 		said += " since " + p.when(at)
 	}

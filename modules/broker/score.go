@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
-	"github.com/axsched/ax/worker/protocol"
 )
 
 // The weights of the score: load per core and relative duration.
@@ -65,10 +64,10 @@ func (t *target) doubt(now time.Time) {
 // trust ends the suspicion: it has claimed.
 func (t *target) trust() { t.suspect, t.doubts = time.Time{}, 0 }
 
-// takes reports whether the target wants work at all. One whose clock is off would
-// refuse it.
+// takes reports whether the target wants work at all. One whose clock is off, or whose disk
+// takes no writes, would refuse it.
 func (t *target) takes() bool {
-	return t.State == domain.WorkerAvailable && !t.Drain && t.Skew.Abs() <= protocol.MaxSkewMs*time.Millisecond
+	return t.State == domain.WorkerAvailable && !t.Drain && !t.Refuses()
 }
 
 // fits reports whether the target may run the job: it has the type and every tag

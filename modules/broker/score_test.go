@@ -82,6 +82,11 @@ func TestFitsAsksTypeTagsAndState(t *testing.T) {
 			t.Errorf("type %s tags %v: %v", c.spec.Exec.Type, c.spec.Tags, got)
 		}
 	}
+	w.Disk = "disk full"
+	if w.fits(spec("shell")) {
+		t.Error("one whose disk is full takes work")
+	}
+	w.Disk = ""
 	w.State = domain.WorkerDraining
 	if w.fits(spec("shell")) {
 		t.Error("a draining worker takes work")

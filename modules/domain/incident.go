@@ -11,6 +11,7 @@ const (
 	IncidentOrphan       IncidentKind = "orphan"          // a job: its worker is lost and a person must decide
 	IncidentWorkerLost   IncidentKind = "worker_lost"     // a worker
 	IncidentClock        IncidentKind = "clock"           // a process or a worker whose clock is off
+	IncidentDisk         IncidentKind = "disk"            // a worker whose disk takes no writes, so that it refuses work
 	IncidentNotTaken     IncidentKind = "fires_not_taken" // the schedule: due fires that nobody takes
 	IncidentFiresLocked  IncidentKind = "fires_locked"    // the schedule: due fires that somebody holds locked
 	IncidentNoTarget     IncidentKind = "no_target"       // a job: no worker would run it
@@ -25,7 +26,7 @@ const (
 )
 
 // IncidentKinds lists the kinds in the order in which pages offer them.
-var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentNotTaken, IncidentFiresLocked,
+var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentDisk, IncidentNotTaken, IncidentFiresLocked,
 	IncidentNoTarget, IncidentQueueLimit, IncidentDepsLimit, IncidentCalendarEnds, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
 
 // Recovery says why an incident is over.
@@ -33,18 +34,19 @@ type Recovery string
 
 // The recoveries.
 const (
-	RecoveredSuccess Recovery = "success" // the job succeeded
-	RecoveredSettled Recovery = "settled" // no instance is an orphan any more, on a person's word
-	RecoveredTold    Recovery = "told"    // no instance is an orphan any more: its worker reported after all
-	RecoveredBack    Recovery = "back"    // the worker is back
-	RecoveredRight   Recovery = "right"   // the clock is right, or its process has ended
-	RecoveredTaken   Recovery = "taken"   // fires are taken again
-	RecoveredMoved   Recovery = "moved"   // what waited has gone on
-	RecoveredUsable  Recovery = "usable"  // the Redis can be relied on again
-	RecoveredCovered Recovery = "covered" // the calendar goes on, or no job lives by it any more
-	RecoveredDeleted Recovery = "deleted" // the job was deleted
-	RecoveredAged    Recovery = "aged"    // a worker that did not come back for a week
-	RecoveredByHand  Recovery = "by_hand" // a person closed it
+	RecoveredSuccess  Recovery = "success"  // the job succeeded
+	RecoveredSettled  Recovery = "settled"  // no instance is an orphan any more, on a person's word
+	RecoveredTold     Recovery = "told"     // no instance is an orphan any more: its worker reported after all
+	RecoveredBack     Recovery = "back"     // the worker is back
+	RecoveredRight    Recovery = "right"    // the clock is right, or its process has ended
+	RecoveredWritable Recovery = "writable" // the disk takes writes again, or the worker is gone
+	RecoveredTaken    Recovery = "taken"    // fires are taken again
+	RecoveredMoved    Recovery = "moved"    // what waited has gone on
+	RecoveredUsable   Recovery = "usable"   // the Redis can be relied on again
+	RecoveredCovered  Recovery = "covered"  // the calendar goes on, or no job lives by it any more
+	RecoveredDeleted  Recovery = "deleted"  // the job was deleted
+	RecoveredAged     Recovery = "aged"     // a worker that did not come back for a week
+	RecoveredByHand   Recovery = "by_hand"  // a person closed it
 )
 
 // Incident is one thing that is wrong, or was: a kind and a subject. While it is open

@@ -27,16 +27,23 @@ type Worker struct {
 	Started    time.Time
 	SeenAt     time.Time
 	LostAt     time.Time // zero: not lost
-	RefusingAt time.Time // since when it refuses all work for its clock; zero: it does not
+	RefusingAt time.Time // since when it refuses all work, for its clock or its disk; zero: it does not
+	// Disk is why its journal cannot be written, in the worker's words; it takes no work then. "" = it can. Of a lost
+	// worker it is what it said last.
+	Disk string
 }
 
 // MaxSkew is how far a worker's clock may be off before it refuses all work.
 const MaxSkew = 5 * time.Second
 
-// Standing is where the worker stands for people: one that is alive and refuses for its
-// clock is not available.
+// Refuses reports whether it takes no work, whatever it is asked: its clock is too far off,
+// or its disk takes no writes.
+func (w Worker) Refuses() bool { return w.Skew.Abs() > MaxSkew || w.Disk != "" }
+
+// Standing is where the worker stands for people: one that is alive and refuses work is not
+// available.
 func (w Worker) Standing() WorkerState {
-	if w.State == WorkerAvailable && w.Skew.Abs() > MaxSkew {
+	if w.State == WorkerAvailable && w.Refuses() {
 		return WorkerRefusing
 	}
 	return w.State

@@ -52,15 +52,14 @@ type life struct {
 	// look may be a dead worker's last.
 	proven   bool
 	beat     *protocol.Heartbeat // nil: expected, never seen
-	refusing time.Time           // of the rows: since when its clock is too far off; zero: it is not
+	refusing time.Time           // of the rows: since when it refuses work; zero: it does not
 }
 
-// refuses is since when a life refuses for its clock, by its newest heartbeat; changed
-// says that it began or ended to.
+// refuses is since when a life refuses work, by its newest heartbeat; changed says that it
+// began or ended to.
 func (w *Watch) refuses(since time.Time, hb *protocol.Heartbeat) (at time.Time, changed bool) {
-	off := (time.Duration(hb.SkewMs) * time.Millisecond).Abs() > domain.MaxSkew
 	switch {
-	case !off:
+	case !worker(*hb, false).Refuses():
 		return time.Time{}, !since.IsZero()
 	case since.IsZero():
 		return w.now(), true
@@ -228,7 +227,11 @@ func (w *Watch) silent(mono time.Time) []domain.Boot {
 	for name, l := range w.lives {
 		if !l.lost && mono.Sub(l.at) > w.lostAfter {
 			l.lost, l.lostAt = true, w.now()
-			gone = append(gone, domain.Boot{Name: name, Boot: l.boot, Reason: fmt.Sprintf("has been silent for %s", w.lostAfter)})
+			reason := fmt.Sprintf("has been silent for %s", w.lostAfter)
+			if l.beat != nil && l.beat.Disk != "" {
+				reason += ", and could not write its journal before that: " + l.beat.Disk
+			}
+			gone = append(gone, domain.Boot{Name: name, Boot: l.boot, Reason: reason})
 		}
 	}
 	return gone
@@ -290,7 +293,7 @@ func (w *Watch) Bury(ctx context.Context, b domain.Boot) error {
 func worker(hb protocol.Heartbeat, drain bool) domain.Worker {
 	out := domain.Worker{Name: hb.Name, Boot: hb.Boot, State: domain.WorkerState(hb.State), Host: hb.Host, IP: hb.IP, Version: hb.Version,
 		Types: hb.Types, Threadless: hb.Threadless, Tags: hb.Tags, Lanes: map[domain.Lane]int{}, Cores: hb.Cores, Running: hb.Running,
-		Mean: time.Duration(hb.MeanMs) * time.Millisecond, Skew: time.Duration(hb.SkewMs) * time.Millisecond, Seq: hb.Seq, Drain: drain,
+		Mean: time.Duration(hb.MeanMs) * time.Millisecond, Skew: time.Duration(hb.SkewMs) * time.Millisecond, Seq: hb.Seq, Drain: drain, Disk: cut(hb.Disk),
 		Started: domain.FromMillis(hb.Started), SeenAt: domain.FromMillis(hb.Stamp)}
 	for lane, n := range hb.Lanes {
 		out.Lanes[domain.Lane(lane)] = n
@@ -299,4 +302,15 @@ func worker(hb protocol.Heartbeat, drain bool) domain.Worker {
 		out.Held = append(out.Held, domain.ID(id))
 	}
 	return out
+}
+
+// diskMost bounds what is kept of what a worker says of its disk, in bytes: the column's width.
+const diskMost = 255
+
+// cut bounds a worker's words; a character at the end goes whole or not at all.
+func cut(text string) string {
+	if len(text) > diskMost {
+		text = text[:diskMost]
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", "")
 }

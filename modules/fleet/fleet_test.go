@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,47 @@ func TestSilenceIsMeasuredOnTheMonotonicClock(t *testing.T) {
 		h.pass(time.Second)
 		h.beat("b")
 		h.want("[b] | []") // told once
+	})
+}
+
+// A worker that cannot write its journal is alive and refuses; the row says why and since when, and a later loss names it.
+func TestAWorkersDiskIsKeptAndToldAtItsLoss(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a", "b")
+		hb := h.beats["a"]
+		hb.Disk = "disk full (no space left on device)" + strings.Repeat("é", diskMost)
+		h.beats["a"] = hb
+		h.pass(time.Second)
+		h.beat("a", "b")
+		h.want("[a b] | []")
+		since := h.wall
+		r := h.row("a")
+		if r.Standing() != domain.WorkerRefusing || !strings.HasPrefix(r.Disk, "disk full (no") || len(r.Disk) > diskMost || !r.RefusingAt.Equal(since) {
+			t.Fatalf("the row says %+v", r)
+		}
+		hb = h.beats["a"]
+		hb.Disk = ""
+		h.beats["a"] = hb
+		h.pass(time.Second)
+		h.beat("a", "b")
+		h.want("[a b] | []")
+		if r := h.row("a"); r.Standing() != domain.WorkerAvailable || r.Disk != "" || !r.RefusingAt.IsZero() {
+			t.Fatalf("the row says %+v", r)
+		}
+		hb = h.beats["a"]
+		hb.Disk = "disk full (x)"
+		h.beats["a"] = hb
+		h.pass(time.Second)
+		h.beat("a", "b")
+		h.want("[a b] | []")
+		for range 10 {
+			h.pass(time.Second)
+			h.beat("b")
+			h.look()
+		}
+		h.pass(time.Second)
+		h.beat("b")
+		h.want("[b] | [a:1 has been silent for 10s, and could not write its journal before that: disk full (x)]")
 	})
 }
 

@@ -182,6 +182,21 @@ func TestAWorkersClock(t *testing.T) {
 	})
 }
 
+// A disk that is full is told at once, whatever the clock, and is over when it takes writes again or the worker is gone.
+func TestAWorkersDisk(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.workers = []domain.Worker{{Name: "w1", State: domain.WorkerAvailable, Disk: "disk full (x)", Skew: 7 * time.Second}, {Name: "w2", State: domain.WorkerAvailable}}
+		w.round()
+		w.round()
+		w.want("disk w1×1; clock w1×1")
+		w.workers[0].Disk, w.workers[0].Skew = "", 0
+		w.age(domain.IncidentClock, clockUnseen+time.Second)
+		w.age(domain.IncidentDisk, diskUnseen+time.Second)
+		w.round()
+		w.want("disk w1×1→writable; clock w1×1→right")
+	})
+}
+
 // age lets the open incidents of a kind have been seen last as long ago.
 func (w *world) age(kind domain.IncidentKind, by time.Duration) {
 	w.t.Helper()
@@ -294,6 +309,7 @@ func TestWhyNoWorkerWouldRunIt(t *testing.T) {
 		"incident.said.no_tags":   func(w *domain.Worker) { w.Tags = []string{"eu"} },
 		"incident.said.no_lane":   func(w *domain.Worker) { w.Lanes = nil },
 		"incident.said.draining":  func(w *domain.Worker) { w.State = domain.WorkerDraining },
+		"incident.said.disks":     func(w *domain.Worker) { w.Disk = "disk full (x)" },
 		"incident.said.clocks":    func(w *domain.Worker) { w.Skew = -5001 * time.Millisecond },
 	} {
 		w := fit

@@ -26,6 +26,9 @@ func Said(ctx context.Context, i domain.Incident) string {
 		if n%2 == 1 && i.Detail[n] == "redis" {
 			args[n] = redisName(ctx, a)
 		}
+		if n%2 == 1 && i.Detail[n] == "said" {
+			args[n] = i18n.Retell(ctx, a)
+		}
 		if number, err := strconv.ParseInt(a, 10, 64); err == nil && n%2 == 1 && i.Detail[n] == "n" {
 			args[n] = number
 		}

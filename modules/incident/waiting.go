@@ -162,6 +162,7 @@ func refusal(spec domain.JobSpec, lane domain.Lane, workers []domain.Worker) []s
 		{func(w domain.Worker) bool { return !lacks(w, spec.Tags) }, []string{"incident.said.no_tags", "tags", strings.Join(spec.Tags, ", ")}},
 		{func(w domain.Worker) bool { return w.Lanes[lane] > 0 }, []string{"incident.said.no_lane", "lane", string(lane)}},
 		{func(w domain.Worker) bool { return w.State == domain.WorkerAvailable && !w.Drain }, []string{"incident.said.draining"}},
+		{func(w domain.Worker) bool { return w.Disk == "" }, []string{"incident.said.disks"}},
 		{func(w domain.Worker) bool { return w.Skew.Abs() <= maxSkew }, []string{"incident.said.clocks"}},
 	} {
 		next := slices.DeleteFunc(slices.Clone(left), func(w domain.Worker) bool { return !step.fits(w) })

@@ -18,8 +18,8 @@ const (
 	openLimit = 1000 // open incidents of a kind that a look goes through
 )
 
-// lookAtWorkers opens and ends what is wrong with workers: lost, and a clock that is
-// off. One that was draining when it fell silent was stopped by somebody.
+// lookAtWorkers opens and ends what is wrong with workers: lost, a clock that is off, a
+// disk that takes no writes. One that was draining when it fell silent was stopped by somebody.
 func (k *Keeper) lookAtWorkers(ctx context.Context, now time.Time) error {
 	all, err := k.Workers.List(ctx)
 	if err != nil {
@@ -50,10 +50,23 @@ func workersFound(all []domain.Worker, leaving map[string]bool, now time.Time) [
 		case w.State == domain.WorkerGone:
 			out = append(out, store.Occurrence{Kind: domain.IncidentWorkerLost, Subject: w.Name, Name: w.Name, At: w.LostAt, Mark: domain.Millis(w.LostAt),
 				Detail: []string{"incident.said.silent", "host", w.Host}})
-		case w.Skew.Abs() > maxSkew:
-			out = append(out, store.Occurrence{Kind: domain.IncidentClock, Subject: "worker " + w.Name, Name: w.Name, At: now, Lasts: true,
-				Detail: []string{"incident.said.skew_worker", "skew", signed(w.Skew)}})
+		default:
+			out = append(out, refusing(w, now)...)
 		}
+	}
+	return out
+}
+
+// refusing is why a worker that is alive refuses work.
+func refusing(w domain.Worker, now time.Time) []store.Occurrence {
+	var out []store.Occurrence
+	if w.Skew.Abs() > maxSkew {
+		out = append(out, store.Occurrence{Kind: domain.IncidentClock, Subject: "worker " + w.Name, Name: w.Name, At: now, Lasts: true,
+			Detail: []string{"incident.said.skew_worker", "skew", signed(w.Skew)}})
+	}
+	if w.Disk != "" {
+		out = append(out, store.Occurrence{Kind: domain.IncidentDisk, Subject: w.Name, Name: w.Name, At: now, Lasts: true,
+			Detail: []string{"incident.said.disk", "host", w.Host, "said", w.Disk}})
 	}
 	return out
 }
@@ -89,12 +102,14 @@ func workersBack(open []domain.Incident, all []domain.Worker, now time.Time) (ba
 // lookEach.
 const (
 	clockUnseen = 3 * lookEach
+	diskUnseen  = 3 * lookEach
 	locksUnseen = 6 * lookEach
 )
 
 // expire ends what lasts and is seen no more: also that of a process which has ended.
 func (k *Keeper) expire(ctx context.Context, now time.Time) error {
 	return errors.Join(k.expireKind(ctx, domain.IncidentClock, clockUnseen, now, domain.RecoveredRight),
+		k.expireKind(ctx, domain.IncidentDisk, diskUnseen, now, domain.RecoveredWritable),
 		k.expireKind(ctx, domain.IncidentFiresLocked, locksUnseen, now, domain.RecoveredTaken))
 }
 

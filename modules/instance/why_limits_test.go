@@ -96,6 +96,7 @@ func waits() []wait {
 		{"queue: type", domain.Queued, worker(func(w *domain.Worker) { w.Types = nil }), "no worker alive runs the type shell", "不支持类型 shell", from},
 		{"queue: tag", domain.Queued, func(f *instance.Facts) { f.Spec.Tags = []string{"gpu"} }, "has all its tags (gpu); no such worker has gpu at all; w1 lacks gpu", "w1 缺少 gpu", from},
 		{"queue: draining", domain.Queued, worker(func(w *domain.Worker) { w.Drain = true }), "takes no more work (w1)", "不再接收任务（w1）", from},
+		{"queue: disk", domain.Queued, worker(func(w *domain.Worker) { w.Disk = "disk full (no space left on device)" }), "can write its journal: w1: disk full (no space left on device). They", "都无法写入 journal：w1：磁盘已满（no space left on device）。", from},
 		{"queue: lane", domain.Queued, worker(func(w *domain.Worker) { w.Lanes = nil }), "has a thread in lane default", "没有线程", from},
 		{"queue: full", domain.Queued, worker(func(w *domain.Worker) { w.Running = 2 }), "all 2 threads in lane default", "都被占用", from},
 		{"queue: not yet", domain.Queued, func(f *instance.Facts) { limited(f) }, "nothing is known yet of what keeps it. At {until} it fails, by its queue_timeout of 30 min", "尚未下发，原因暂时未知", both},

@@ -10,8 +10,8 @@ import (
 )
 
 // whyQueued says what the broker would have to find and does not: itself, a worker
-// alive, one with the type, with the tags, one that takes work, one whose clock is
-// right, threads in the lane.
+// alive, one with the type, with the tags, one that takes work, one that can write its
+// journal, one whose clock is right, threads in the lane.
 func whyQueued(f Facts) Sentence {
 	since := f.Instance.ReadyAt
 	if f.BrokerKnown && !f.BrokerThere {
@@ -53,11 +53,24 @@ func whyQueued(f Facts) Sentence {
 	if len(taking) == 0 {
 		return say("why.draining", "workers", nameAll(tagged), "at", since)
 	}
-	timely := having(taking, func(w domain.Worker) bool { return w.Skew.Abs() <= protocol.MaxSkewMs*time.Millisecond })
+	writing := having(taking, func(w domain.Worker) bool { return w.Disk == "" })
+	if len(writing) == 0 {
+		return say("why.disk", "list", disks(taking), "at", since)
+	}
+	timely := having(writing, func(w domain.Worker) bool { return w.Skew.Abs() <= protocol.MaxSkewMs*time.Millisecond })
 	if len(timely) == 0 {
-		return say("why.clock", "list", clocks(taking), "at", since)
+		return say("why.clock", "list", clocks(writing), "at", since)
 	}
 	return whyNoRoom(f, timely)
+}
+
+// disks says of each worker what its disk says, the first few of them.
+func disks(ws []domain.Worker) []Sentence {
+	var out []Sentence
+	for _, w := range ws[:min(len(ws), maxNamed)] {
+		out = append(out, say("why.disk_of", "worker", w.Name, "said", told(w.Disk)))
+	}
+	return out
 }
 
 // clocks says of each worker how far its clock is off, the first few of them.

@@ -76,6 +76,8 @@ func TestWhyQueued(t *testing.T) {
 		{"no tags", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = nil }), worker("w2", func(w *domain.Worker) { w.Tags = []string{"db"} })}, true, "has all its tags (db, gpu); no such worker has gpu at all; w2 lacks gpu."},
 		{"tags apart", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = []string{"gpu"} }), worker("w2", func(w *domain.Worker) { w.Tags = []string{"db"} }), worker("w3", func(w *domain.Worker) { w.Tags = nil })}, true, "has all its tags (db, gpu); w1 lacks db; w2 lacks gpu."},
 		{"draining", []domain.Worker{worker("w1", func(w *domain.Worker) { w.State = domain.WorkerDraining }), worker("w2", func(w *domain.Worker) { w.Drain = true })}, true, "takes no more work (w1, w2)"},
+		{"disk", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Disk = "disk full (x)" }), worker("w2", func(w *domain.Worker) { w.Disk, w.Skew = "read-only", time.Hour })}, true, "can write its journal: w1: disk full (x); w2: read-only. They take work"},
+		{"disk and clock", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Disk = "disk full (x)" }), worker("w2", func(w *domain.Worker) { w.Skew = time.Hour })}, true, "w2 is 1 h ahead"},
 		{"no lane", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Lanes = map[domain.Lane]int{domain.LaneHigh: 4} })}, true, "has a thread in lane default (w1)"},
 		{"busy", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Running = 2 })}, true, "all 2 threads in lane default"},
 		{"room", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Running = 2 }), worker("w2", nil)}, true, "about to be sent"},

@@ -121,6 +121,8 @@ func workersPage(s layout.Shell) workers.ListPage {
 			Lanes: []workers.Lane{{Name: "high", Busy: 1 + i%2, Threads: 4}, {Name: "default", Busy: 2 + i, Threads: 8, Queued: i * 3}, {Name: "low", Busy: 0, Threads: 2}},
 		}
 		switch i {
+		case 1:
+			r.Availability, r.Disk, r.RefusingSince = "refusing", "disk full (no space left on device)", ago(2*time.Minute)
 		case 2:
 			r.Availability, r.Drain, r.Resume = "draining", ui.Action{}, ui.Action{URL: "/workers/resume"}
 		case 3:

@@ -26,6 +26,17 @@ func alive(rows []Row) int {
 	return n
 }
 
+// refuses reports whether it is alive and takes no work.
+func refuses(r Row) bool { return r.SkewRefused || r.Disk != "" && r.Availability != "lost" }
+
+// standing is the word beside the name: where it refuses, what for.
+func standing(r Row) string {
+	if r.Availability == "refusing" && r.Disk != "" {
+		return "refusing_disk"
+	}
+	return r.Availability
+}
+
 func skewText(ctx context.Context, d time.Duration) string {
 	sign := "+"
 	if d < 0 {

@@ -34,6 +34,7 @@ type Row struct {
 	Heartbeat     time.Time
 	Skew          time.Duration // its clock against the center's
 	SkewRefused   bool          // over the limit: it refuses
+	Disk          string        // why its journal cannot be written, so that it refuses; of a lost one what it said last; empty: it can
 	RefusingSince time.Time     // since when; zero: unknown
 	LostSince     time.Time
 	Held          string // what became of what it held

@@ -7,6 +7,7 @@
 // when most of it is confirmed, so its size follows what is open, not what has ever run.
 //
 // It refuses to guess: a torn tail is cut and told, damage inside the file is told and kept aside, and after a failed
-// write or fsync every further append fails, because the kernel may have dropped what it could not write.
+// write or fsync, as on a full disk, every further append fails, because the kernel may have dropped what it could not
+// write. Outcomes are kept in memory then, and Resume begins a new log with them once the disk takes it.
 // It does not know what an outcome means, nor does it send anything; the Node does both.
 package journal

@@ -120,29 +120,57 @@ func readIdentity(dir string) (identity, error) {
 }
 
 // replaceFile puts data at path such that a crash leaves either the old content or the new, never a mixture.
-func replaceFile(path string, data []byte) error {
+func replaceFile(path string, data []byte) error { return replaceWith(path, data, 0) }
+
+// replaceWith is replaceFile where the disk has that many bytes of room beside data; the file keeps them, if the file
+// system can do that.
+func replaceWith(path string, data []byte, room int64) error {
 	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", tmp, err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err := fill(tmp, data, room)
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
-	if err == nil {
+	if err != nil {
+		_ = os.Remove(tmp) // a full disk needs its room
+	} else {
 		err = syncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// fill makes the file at path hold data, and returns when that is on the disk.
+func fill(path string, data []byte, room int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && room > 0 {
+		err = reserve(int(f.Fd()), int64(len(data))+room)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// reserve takes so much of the disk for a file, whose length stays. A file system that cannot do that is no error.
+func reserve(fd int, size int64) error {
+	for {
+		switch err := unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size); {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+			return &fs.PathError{Op: "reserve room in", Path: "the journal", Err: err}
+		default:
+			return nil
+		}
+	}
 }
 
 // syncDir makes created and renamed names in dir durable.

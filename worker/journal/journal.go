@@ -15,6 +15,9 @@ const (
 	compactMin = 1 << 20
 	// compactShare: the file is rewritten when less than one part in this many is still open.
 	compactShare = 4
+	// resumeRoom is the room that the disk must have before a journal which it refused goes on: else it would refuse the
+	// next record but one.
+	resumeRoom = 1 << 20
 )
 
 // ErrClosed is returned by appends after Close.
@@ -29,7 +32,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	pending batch
-	err     error // set once; every later append returns it
+	err     error // why records are refused now; written by the writer alone
 	closed  bool
 
 	// Owned by the writer goroutine after Open.
@@ -43,6 +46,7 @@ type batch struct {
 	buf     []byte
 	recs    []record
 	durable bool // somebody waits for the fsync
+	resume  bool // a journal that takes no records is to try again
 	*waiter
 }
 
@@ -92,7 +96,7 @@ func open(dir string, lock *os.File, uid string, boot int64) (*Journal, *State, 
 	}
 	j := &Journal{dir: dir, lock: lock, wake: make(chan struct{}, 1), done: make(chan struct{}), ledger: l}
 	j.pending.waiter = newWaiter()
-	if err := j.rewrite(); err != nil {
+	if err := j.rewrite(0); err != nil {
 		return nil, nil, err
 	}
 	st := l.state()
@@ -113,7 +117,8 @@ func (j *Journal) Started(starts ...Start) error {
 	return j.append(true, recs...)
 }
 
-// Ended records how attempts ended, and returns once that is durable. An attempt's first outcome stands.
+// Ended records how attempts ended, and returns once that is durable. An attempt's first outcome stands. After an error
+// they are kept in memory and become durable with Resume.
 func (j *Journal) Ended(outcomes ...Outcome) error {
 	recs := make([]record, len(outcomes))
 	for i, o := range outcomes {
@@ -123,7 +128,7 @@ func (j *Journal) Ended(outcomes ...Outcome) error {
 }
 
 // Confirmed records that the center has these outcomes in its database. It does not wait for the disk: a confirmation
-// that is lost means that the outcome is sent once more.
+// that is lost means that the outcome is sent once more. What the disk refuses is kept as Ended keeps it.
 func (j *Journal) Confirmed(at time.Time, attempts ...int64) error {
 	recs := make([]record, len(attempts))
 	for i, a := range attempts {
@@ -154,9 +159,6 @@ func (j *Journal) append(wait bool, recs ...record) error {
 func (j *Journal) enqueue(wait bool, recs []record) (*waiter, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.err != nil {
-		return nil, j.err
-	}
 	if j.closed {
 		return nil, ErrClosed
 	}
@@ -165,11 +167,37 @@ func (j *Journal) enqueue(wait bool, recs []record) (*waiter, error) {
 	}
 	j.pending.recs = append(j.pending.recs, recs...)
 	j.pending.durable = j.pending.durable || wait
+	j.rouse()
+	return j.pending.waiter, nil
+}
+
+// rouse wakes the writer.
+func (j *Journal) rouse() {
 	select {
 	case j.wake <- struct{}{}:
 	default:
 	}
-	return j.pending.waiter, nil
+}
+
+// Resume has a journal that takes no records try again, and returns why it still does not, or nil. It writes a new log of
+// all that is open, what was only kept in memory too: a file that failed once is not trusted again, because the kernel may have dropped
+// what it could not write. It needs 1 MB of room beside that. Nothing happens where records are taken.
+func (j *Journal) Resume() error {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return ErrClosed
+	}
+	if j.err == nil {
+		j.mu.Unlock()
+		return nil
+	}
+	j.pending.resume = true
+	w := j.pending.waiter
+	j.rouse()
+	j.mu.Unlock()
+	<-w.done
+	return w.err
 }
 
 // Close writes what is pending, ends the writer and frees the directory. Further appends return ErrClosed.
@@ -180,11 +208,8 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
+	j.rouse()
 	j.mu.Unlock()
-	select {
-	case j.wake <- struct{}{}:
-	default:
-	}
 	<-j.done
 	err := j.file.Close()
 	if cerr := j.lock.Close(); err == nil {
@@ -193,7 +218,8 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Err returns why the journal stopped taking records, or nil. A worker whose journal failed must stop taking work.
+// Err returns why the journal takes no records now, or nil. A worker whose journal takes none must take no work; what it
+// runs may go on. Only Resume ends that.
 func (j *Journal) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

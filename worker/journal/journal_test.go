@@ -163,6 +163,8 @@ func TestFailedWriteStopsTheJournal(t *testing.T) {
 	if j.Err() == nil || j.Ended(Outcome{Attempt: 1, At: at}) == nil {
 		t.Error("the journal goes on after a failed write")
 	}
+	must(t, j.Resume())
+	must(t, j.Started(Start{Attempt: 2, At: at}))
 }
 
 // TestAnyDamageIsToldAndCostsOnlyItself cuts or flips a random place of a log with known content. Whatever is read must

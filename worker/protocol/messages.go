@@ -197,7 +197,9 @@ type Heartbeat struct {
 	Running    int            `json:"running"`
 	MeanMs     int64          `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
 	SkewMs     int64          `json:"skewMs"` // its clock minus the database's
-	Started    int64          `json:"started"`
+	// Disk is why its journal cannot be written, in words, such as "disk full (…)"; it takes no work then. Empty: it can.
+	Disk    string `json:"disk,omitempty"`
+	Started int64  `json:"started"`
 	// Held names every attempt it knows: claimed, granted, running or with an
 	// unconfirmed outcome.
 	Held []int64 `json:"held"`

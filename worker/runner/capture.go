@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -22,12 +23,13 @@ type Capture struct {
 	mu       sync.Mutex
 	now      count // of everything written
 	head     part
-	headEnd  count // valid once the head is closed
 	headFull bool
 	tail     []part // oldest first; the last one is being written
 	tailSeq  int
 	finished bool
-	broken   error // the disk refused: from here on output is only counted
+	broken   bool      // the disk refuses: output is only counted, until a new segment can be written
+	refused  error     // why it did first; nil: it never did
+	tried    time.Time // when the disk refused last
 	partial  [streams]bool
 	scratch  []byte
 
@@ -40,7 +42,8 @@ type part struct {
 	file  *os.File // nil unless it is being written
 	size  int64    // bytes of whole records
 	data  int64    // bytes of output in them
-	start count
+	start count    // of all output, where the part begins
+	end   count    // and where it ends
 }
 
 // Attempt returns the attempt that the output belongs to.
@@ -93,40 +96,66 @@ func (c *Capture) headCut(s Stream, p []byte) (n int, full bool) {
 }
 
 func (c *Capture) closeHead() {
-	c.headFull, c.headEnd = true, c.now
+	c.headFull = true
 	closeFile(&c.head)
 }
 
 // store writes one record to where it belongs and counts it.
 func (c *Capture) store(k chunk) {
-	if c.broken == nil {
-		if c.broken = c.place(k); c.broken != nil && !c.headFull {
-			c.closeHead() // what is kept ends here
-		}
-	}
+	p := c.try(k)
 	if k.kind != chunkData {
 		return
 	}
 	c.now.add(k.stream, k.data)
 	last := bytes.LastIndexByte(k.data, '\n')
 	c.partial[k.stream] = last != len(k.data)-1 && bytes.IndexByte(k.data[last+1:], '\r') < 0
+	if p != nil {
+		p.end = c.now
+	}
 }
 
-func (c *Capture) place(k chunk) error {
+// tryEach is how often a disk that refused output is tried again.
+const tryEach = time.Second
+
+// try writes a record and returns the part that holds it, or nil where the disk refuses. What is missing then lies between
+// that part and the segment that is begun once the disk takes it.
+func (c *Capture) try(k chunk) *part {
+	if since := k.at.Sub(c.tried); c.broken && k.kind != chunkEnd && since >= 0 && since < tryEach {
+		return nil
+	}
+	p, err := c.place(k)
+	if c.broken = err != nil; err == nil {
+		return p
+	}
+	c.tried = k.at
+	if c.refused == nil {
+		c.refused = err
+		if at := (*fs.PathError)(nil); errors.As(err, &at) {
+			c.refused = at.Err // where the spool stands says nothing to who reads the log
+		}
+	}
+	if !c.headFull {
+		c.closeHead()
+	}
+	return nil
+}
+
+func (c *Capture) place(k chunk) (*part, error) {
 	if !c.headFull {
 		if c.head.file == nil {
 			if err := c.create(&c.head, c.spool.headPath(c.attempt)); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return c.append(&c.head, k)
+		return &c.head, c.append(&c.head, k)
 	}
-	if n := len(c.tail); n == 0 || c.tail[n-1].data >= int64(c.spool.limits.Tail/tailParts) {
+	if n := len(c.tail); n == 0 || c.broken || c.tail[n-1].data >= int64(c.spool.limits.Tail/tailParts) {
 		if err := c.rotate(k.at); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return c.append(&c.tail[len(c.tail)-1], k)
+	p := &c.tail[len(c.tail)-1]
+	return p, c.append(p, k)
 }
 
 // rotate opens the next segment of the tail and removes the one that is no longer needed.
@@ -134,17 +163,22 @@ func (c *Capture) rotate(at time.Time) error {
 	if n := len(c.tail); n > 0 {
 		closeFile(&c.tail[n-1])
 	}
-	if len(c.tail) > tailParts {
-		_ = os.Remove(c.tail[0].path) // if it stays, Remove at the end takes it
-		c.tail = append(c.tail[:0], c.tail[1:]...)
-	}
 	c.tailSeq++
-	p := part{start: c.now}
+	p := part{start: c.now, end: c.now}
 	if err := c.create(&p, c.spool.tailPath(c.attempt, c.tailSeq)); err != nil {
 		return err
 	}
+	if err := c.append(&p, chunk{kind: chunkState, at: at, data: c.now.encode()}); err != nil {
+		closeFile(&p)
+		_ = os.Remove(p.path) // it holds nothing
+		return err
+	}
+	if len(c.tail) > tailParts {
+		_ = os.Remove(c.tail[0].path) // if it stays, the next life finds more than it needs
+		c.tail = append(c.tail[:0], c.tail[1:]...)
+	}
 	c.tail = append(c.tail, p)
-	return c.append(&c.tail[len(c.tail)-1], chunk{kind: chunkState, at: at, data: c.now.encode()})
+	return nil
 }
 
 func (c *Capture) create(p *part, path string) error {
@@ -223,30 +257,24 @@ func (c *Capture) Stats() Stats {
 	return Stats{Lines: c.now.next - 1, Bytes: c.now.bytes, DroppedLines: lines, DroppedBytes: raw}
 }
 
-// dropped counts what lies between head and tail, and behind both where the disk refused.
+// dropped counts what lies between the parts, and behind them where the disk refuses.
 func (c *Capture) dropped() (lines, raw int64) {
-	raw = c.now.bytes - c.head.data
+	end := c.head.end
 	for _, p := range c.tail {
-		raw -= p.data
+		lines, raw = lines+p.start.next-end.next, raw+p.start.bytes-end.bytes
+		end = p.end
 	}
-	switch {
-	case !c.headFull || raw == 0:
-		return 0, raw
-	case len(c.tail) > 0 && c.broken == nil:
-		return c.tail[0].start.next - c.headEnd.next, raw
-	default:
-		return c.now.next - c.headEnd.next, raw
-	}
+	return lines + c.now.next - end.next, raw + c.now.bytes - end.bytes
 }
 
-// Err returns why output could not be written to the disk, or nil. The task is not stopped by it.
+// Err returns why output could not be written to the disk, or nil: some of it is missing then. The task is not stopped by it.
 func (c *Capture) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.broken == nil {
+	if c.refused == nil {
 		return nil
 	}
-	return fmt.Errorf("spool the output of attempt %d: %w", c.attempt, c.broken)
+	return fmt.Errorf("spool the output of attempt %d: %w", c.attempt, c.refused)
 }
 
 // Remove deletes the spooled output; call it once the center has confirmed that it holds the log.

@@ -244,7 +244,8 @@ func TestFullDiskStopsTheLogNotTheTask(t *testing.T) {
 	c.Write(Out, t0, []byte("lost\nlost too\n"))
 	c.Finish(t0)
 	lines := readAll(t, c, 10)
-	if len(lines) != 2 || lines[0].Text != "kept" || lines[1].DroppedLines != 2 || lines[1].DroppedBytes != 14 {
+	if len(lines) != 3 || lines[0].Text != "kept" || lines[1].DroppedLines != 2 || lines[1].DroppedBytes != 14 ||
+		lines[2].Text != "output is missing above that the worker could not write: file already closed" {
 		t.Errorf("log: %+v", lines)
 	}
 	if c.Err() == nil {

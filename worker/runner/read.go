@@ -84,23 +84,22 @@ func (c *Capture) rewind(r *reader) {
 
 // layout is what of the output can be read at this moment.
 type layout struct {
-	parts     []part
-	headFull  bool
-	headEnd   count
-	finished  bool
-	lostLines int64
-	lostBytes int64
-	broken    error
+	parts    []part
+	headFull bool
+	finished bool
+	now      count // of all output
+	refused  error // why some is missing that the disk did not take
+	tried    time.Time
 }
 
 func (c *Capture) layout() layout {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := layout{parts: []part{c.head}, headFull: c.headFull, headEnd: c.headEnd, finished: c.finished, broken: c.broken}
+	l := layout{parts: []part{c.head}, headFull: c.headFull, finished: c.finished,
+		now: c.now, refused: c.refused, tried: c.tried}
 	if c.finished {
 		l.parts = append(l.parts, slices.Clone(c.tail)...)
 	}
-	l.lostLines, l.lostBytes = c.dropped()
 	return l
 }
 
@@ -125,29 +124,41 @@ func (c *Capture) advance(r *reader) (bool, error) {
 		return false, nil
 	}
 	r.asm.finish()
-	if l.broken != nil {
-		r.asm.emit(Line{N: r.asm.next, Stream: Sys, At: r.last, DroppedLines: l.lostLines, DroppedBytes: l.lostBytes,
-			Text: fmt.Sprintf("%s the worker could not write them: %v", droppedNote(l.lostLines, l.lostBytes), l.broken)})
+	r.gap(p.end, l.now, l.tried)
+	if l.refused != nil {
+		r.asm.emit(Line{N: l.now.next, Stream: Sys, At: l.tried, Text: "output is missing above that the worker could not write: " + l.refused.Error()})
 	}
 	r.ended = true
 	return true, nil
 }
 
-// nextPart moves on to the next file. Between the head and the tail it says what was not kept.
+// nextPart moves on to the next file. Where output before it was not kept it says so.
 func (c *Capture) nextPart(r *reader, l layout) {
+	before, p := l.parts[r.part], l.parts[r.part+1]
 	r.part, r.off = r.part+1, 0
-	if r.part > 1 {
+	missing := p.start.bytes > before.end.bytes
+	if missing || r.part == 1 {
+		for stream := range r.asm.open {
+			r.asm.flush(Stream(stream))
+		}
+	}
+	if missing {
+		r.gap(before.end, p.start, l.tried)
+		r.asm.resume(p.start)
+	}
+}
+
+// gap makes the line that stands for what lies between from and to, if anything does. at is its time where none was read
+// before.
+func (r *reader) gap(from, to count, at time.Time) {
+	lines, raw := to.next-from.next, to.bytes-from.bytes
+	if raw == 0 {
 		return
 	}
-	for stream := range r.asm.open {
-		r.asm.flush(Stream(stream))
+	if !r.last.IsZero() {
+		at = r.last
 	}
-	if start := l.parts[1].start; start.bytes > l.headEnd.bytes {
-		lines, raw := start.next-l.headEnd.next, start.bytes-l.headEnd.bytes
-		r.asm.emit(Line{N: l.headEnd.next, Stream: Sys, At: r.last, Text: droppedNote(lines, raw),
-			DroppedLines: lines, DroppedBytes: raw})
-		r.asm.resume(start)
-	}
+	r.asm.emit(Line{N: from.next, Stream: Sys, At: at, Text: droppedNote(lines, raw), DroppedLines: lines, DroppedBytes: raw})
 }
 
 // readPart feeds records of one file to the assembler until it has made lines or the part's known end is reached.
@@ -205,7 +216,11 @@ func (c *Capture) Peek(limit int) ([]Line, error) {
 		}
 	}}
 	a.resume(start)
-	for _, p := range parts {
+	for i, p := range parts {
+		if i > 0 && p.start.bytes > parts[i-1].end.bytes {
+			a.finish()
+			a.resume(p.start)
+		}
 		if err := feedPart(a, p); err != nil {
 			return nil, err
 		}

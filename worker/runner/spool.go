@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,6 +53,7 @@ func OpenSpool(dir string, limits Limits) (*Spool, error) {
 func (s *Spool) Create(attempt int64) *Capture {
 	c := &Capture{spool: s, attempt: attempt, notify: make(chan struct{}, 1)}
 	c.now.next = 1
+	c.head.start, c.head.end = c.now, c.now
 	return c
 }
 
@@ -63,13 +65,14 @@ func (s *Spool) Attempts() ([]int64, error) {
 	}
 	var ids []int64
 	for _, e := range entries {
-		name, isHead := strings.CutSuffix(e.Name(), ".head")
-		if id, err := strconv.ParseInt(name, 10, 64); isHead && err == nil {
+		name, kind, _ := strings.Cut(e.Name(), ".")
+		id, err := strconv.ParseInt(name, 10, 64)
+		if err == nil && (kind == "head" || strings.HasPrefix(kind, "tail-")) {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
-	return ids, nil
+	return slices.Compact(ids), nil
 }
 
 // Reopen reads back the output of an attempt that an earlier life of the worker ran. It is finished: where the worker
@@ -78,11 +81,14 @@ func (s *Spool) Reopen(attempt int64) (*Capture, error) {
 	c := s.Create(attempt)
 	c.headFull, c.finished = true, true
 	c.head.path = s.headPath(attempt)
-	end, err := c.rescan(&c.head, count{next: 1})
+	end, err := c.rescan(&c.head, c.now)
+	if errors.Is(err, os.ErrNotExist) {
+		c.head.path, err = "", nil // the disk was full when the output began
+	}
 	if err != nil {
 		return nil, err
 	}
-	c.now, c.headEnd = end, end
+	c.now = end
 	seqs, err := s.tails(attempt)
 	if err != nil {
 		return nil, err
@@ -116,7 +122,7 @@ func (c *Capture) rescan(p *part, start count) (count, error) {
 	}
 	buf := make([]byte, chunkMax)
 	at := start
-	p.start = start
+	p.start, p.end = start, start
 	for {
 		k, n, err := readChunk(f, p.size, info.Size(), buf)
 		if err != nil {
@@ -127,12 +133,13 @@ func (c *Capture) rescan(p *part, start count) (count, error) {
 		case chunkData:
 			p.data += int64(len(k.data))
 			at.add(k.stream, k.data)
+			p.end = at
 		case chunkState, chunkEnd:
 			if at2, ok := decodeCount(k.data); ok {
 				at = at2
 			}
 			if k.kind == chunkState {
-				p.start = at
+				p.start, p.end = at, at
 			}
 		}
 	}

@@ -57,8 +57,11 @@ func MariaDBOnDisk(parent string, size int64, options ...string) (*Server, *Disk
 func (d *Disk) filler() string { return fmt.Sprintf("/proc/%d/root%s/filler", d.server.PID(), d.path) }
 
 // Fill takes all that is free.
-func (d *Disk) Fill() error {
-	f, err := os.Create(d.filler())
+func (d *Disk) Fill() error { return fill(d.filler()) }
+
+// fill writes a file until its disk is full.
+func fill(path string) error {
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
@@ -74,6 +77,29 @@ func (d *Disk) Fill() error {
 
 // Clear gives back what Fill took.
 func (d *Disk) Clear() error { return os.Remove(d.filler()) }
+
+// Volume is a small file system of this machine. Its methods are for one goroutine at a time.
+type Volume struct{ path string }
+
+// Mount puts an empty file system of so many bytes at a folder, until Unmount. Whoever may not do that gets an error
+// that wraps fs.ErrPermission.
+func Mount(path string, size int64) (*Volume, error) {
+	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		return nil, fmt.Errorf("mount a file system at %s: %w", path, err)
+	}
+	return &Volume{path}, nil
+}
+
+// Fill takes all that is free.
+func (v *Volume) Fill() error { return fill(v.filler()) }
+
+// Clear gives back what Fill took.
+func (v *Volume) Clear() error { return os.Remove(v.filler()) }
+
+// Unmount takes it away with all that is in it, also from those who use it.
+func (v *Volume) Unmount() error { return syscall.Unmount(v.path, syscall.MNT_DETACH) }
+
+func (v *Volume) filler() string { return filepath.Join(v.path, "filler") }
 
 func ignoreFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, io.ErrShortWrite) {

@@ -38,6 +38,7 @@ type row struct {
 	LostAt    int64
 
 	RefusingAt int64
+	Disk       string
 }
 
 // Save writes the workers as last seen. Who was asked to drain stays asked.
@@ -45,13 +46,13 @@ func (s *Store) Save(ctx context.Context, ws []domain.Worker) error {
 	rows := make([][]any, 0, len(ws))
 	for _, w := range ws {
 		rows = append(rows, []any{w.Name, w.Boot, string(w.State), w.Host, w.IP, w.Version, encode(w.Types), encode(w.Tags), encode(w.Lanes), w.Cores, w.Running,
-			w.Skew.Milliseconds(), w.Mean.Milliseconds(), false, domain.Millis(w.Started), domain.Millis(w.SeenAt), domain.Millis(w.LostAt), domain.Millis(w.RefusingAt)})
+			w.Skew.Milliseconds(), w.Mean.Milliseconds(), false, domain.Millis(w.Started), domain.Millis(w.SeenAt), domain.Millis(w.LostAt), domain.Millis(w.RefusingAt), w.Disk})
 	}
 	return s.db.Upsert(ctx, "worker", []string{"name"},
-		[]string{"name", "boot", "state", "host", "ip", "version", "types", "tags", "lanes", "cores", "running", "skew_ms", "mean_ms", "drain", "started_at", "seen_at", "lost_at", "refusing_at"},
+		[]string{"name", "boot", "state", "host", "ip", "version", "types", "tags", "lanes", "cores", "running", "skew_ms", "mean_ms", "drain", "started_at", "seen_at", "lost_at", "refusing_at", "disk"},
 		"boot = NEW(boot), state = NEW(state), host = NEW(host), ip = NEW(ip), version = NEW(version), types = NEW(types), tags = NEW(tags), "+
 			"lanes = NEW(lanes), cores = NEW(cores), running = NEW(running), skew_ms = NEW(skew_ms), mean_ms = NEW(mean_ms), "+
-			"started_at = NEW(started_at), seen_at = NEW(seen_at), lost_at = NEW(lost_at), refusing_at = NEW(refusing_at)", rows)
+			"started_at = NEW(started_at), seen_at = NEW(seen_at), lost_at = NEW(lost_at), refusing_at = NEW(refusing_at), disk = NEW(disk)", rows)
 }
 
 // Lost notes that a life is lost, as of w.LostAt, unless the row is of another life.
@@ -110,7 +111,7 @@ func (r row) worker() domain.Worker {
 	w := domain.Worker{Name: r.Name, Boot: r.Boot, State: domain.WorkerState(r.State), Host: r.Host, IP: r.IP, Version: r.Version, Cores: r.Cores,
 		Running: r.Running, Skew: time.Duration(r.SkewMs) * time.Millisecond, Mean: time.Duration(r.MeanMs) * time.Millisecond, Drain: r.Drain,
 		Started: domain.FromMillis(r.StartedAt), SeenAt: domain.FromMillis(r.SeenAt), LostAt: domain.FromMillis(r.LostAt),
-		RefusingAt: domain.FromMillis(r.RefusingAt)}
+		RefusingAt: domain.FromMillis(r.RefusingAt), Disk: r.Disk}
 	_ = json.Unmarshal([]byte(r.Types), &w.Types) // written by us only
 	_ = json.Unmarshal([]byte(r.Tags), &w.Tags)
 	_ = json.Unmarshal([]byte(r.Lanes), &w.Lanes)

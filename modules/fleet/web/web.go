@@ -48,7 +48,7 @@ type apiWorkers struct {
 type apiWorker struct {
 	Name      string              `json:"name"`
 	Boot      int64               `json:"boot"`
-	State     domain.WorkerState  `json:"state"` // available, refusing (its clock is too far off), draining or lost
+	State     domain.WorkerState  `json:"state"` // available, refusing (its clock is too far off or its disk takes no writes), draining or lost
 	Host      string              `json:"host"`
 	IP        string              `json:"ip"`
 	Version   string              `json:"version"`
@@ -62,14 +62,15 @@ type apiWorker struct {
 	StartedAt time.Time           `json:"startedAt"`
 	SeenAt    time.Time           `json:"seenAt"`
 	LostAt    *time.Time          `json:"lostAt"`     // null: not lost
-	Refusing  *time.Time          `json:"refusingAt"` // since when it refuses for its clock; null: it does not
+	Refusing  *time.Time          `json:"refusingAt"` // since when it refuses work; null: it does not
+	Disk      string              `json:"disk"`       // why its journal cannot be written; "": it can. Of a lost one, what it said last
 	Drain     bool                `json:"drain"`      // a person asked it to take no more
 }
 
 func shape(w domain.Worker) apiWorker {
 	out := apiWorker{Name: w.Name, Boot: w.Boot, State: w.Standing(), Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
 		Tags: append([]string{}, w.Tags...), Lanes: map[domain.Lane]int{}, Cores: w.Cores, Running: w.Running, SkewMs: w.Skew.Milliseconds(),
-		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain}
+		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain, Disk: w.Disk}
 	for _, lane := range domain.Lanes {
 		out.Lanes[lane] = w.Lanes[lane]
 	}
@@ -177,7 +178,7 @@ func (h *Handlers) list(c echo.Context) error {
 
 func row(w domain.Worker) workers.Row {
 	r := workers.Row{Name: w.Name, Availability: string(w.Standing()), Host: w.Host, IP: w.IP, Boot: w.Boot, Version: w.Version, Types: w.Types, Tags: w.Tags,
-		Running: w.Running, Cores: w.Cores, Mean: w.Mean, Heartbeat: w.SeenAt, Skew: w.Skew, SkewRefused: w.State != domain.WorkerGone && w.Skew.Abs() > domain.MaxSkew, RefusingSince: w.RefusingAt, LostSince: w.LostAt}
+		Running: w.Running, Cores: w.Cores, Mean: w.Mean, Heartbeat: w.SeenAt, Skew: w.Skew, SkewRefused: w.State != domain.WorkerGone && w.Skew.Abs() > domain.MaxSkew, RefusingSince: w.RefusingAt, Disk: w.Disk, LostSince: w.LostAt}
 	for _, lane := range domain.Lanes {
 		r.Lanes = append(r.Lanes, workers.Lane{Name: string(lane), Busy: -1, Threads: w.Lanes[lane]})
 	}

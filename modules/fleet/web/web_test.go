@@ -87,6 +87,31 @@ func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
 	})
 }
 
+// A worker whose disk is full is not available, and the page says what is wrong and of a lost one what was.
+func TestAWorkersFullDiskIsSaid(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		full, gone := alive("a-full"), alive("b-gone")
+		full.Disk, full.RefusingAt = "disk full (no space left on device)", full.SeenAt.Add(-time.Minute)
+		gone.State, gone.LostAt, gone.Disk = domain.WorkerGone, gone.SeenAt, full.Disk
+		w.seen(full, gone)
+		var got struct{ Workers []map[string]any }
+		w.API(edge.AdminToken, "GET", "/api/v1/workers", "").JSON(t, &got)
+		if first := got.Workers[0]; first["state"] != "refusing" || first["disk"] != full.Disk || first["refusingAt"] == nil {
+			t.Errorf("%v", first)
+		}
+		page := w.Browser("admin", edge.AdminPassword).Get("/workers").Body
+		for _, want := range []string{"Refusing: disk", "It cannot write its journal: disk full (no space left on device). It takes no work until it can",
+			"It has refused since", "In its last heartbeat it could not write its journal: disk full"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		}
+		if strings.Contains(page, "Available") {
+			t.Error("the page calls it available")
+		}
+	})
+}
+
 func TestDrainAndResume(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.seen(alive("w 1"))
