@@ -107,8 +107,8 @@ func (p *process) showPreview(body askedBackfill, v row) error {
 	if ms, _ := strconv.ParseInt(v.text("estimateMs"), 10, 64); ms > 0 {
 		about = ", about " + (time.Duration(ms) * time.Millisecond).Round(time.Second).String() + " by what they took before"
 	}
-	return p.printf("%s runs on %s business dates: %s to make, %s to run again (%s of them succeeded), %s left alone; %s at a time%s\n",
-		v.text("runs"), v.text("dates"), v.text("make"), v.text("again"), v.text("forced"), v.text("leave"), v.text("degree"), about)
+	return p.printf("%s on %s: %s to make, %s to run again (%s of them succeeded), %s left alone; %s at a time%s\n",
+		counted(number(v, "runs"), "run"), counted(number(v, "dates"), "business date"), v.text("make"), v.text("again"), v.text("forced"), v.text("leave"), v.text("degree"), about)
 }
 
 // between says the moments that narrow a list; one of them may be "".

@@ -131,15 +131,15 @@ func (s sleeping) said() string {
 	case pause.Fires == 0:
 		return head + "; no planned fire lies in that time"
 	}
-	span := "--from " + pause.From
+	span, dates := "--from "+pause.From, "business date "+pause.From
 	if pause.To != pause.From {
-		span += " --to " + pause.To
+		span, dates = span+" --to "+pause.To, "business dates "+pause.From+" to "+pause.To
 	}
 	span += " --since " + exact(pause.Since.Add(time.Millisecond)) // its last moment before belongs to the schedule
 	if !pause.Until.IsZero() {
 		span += " --until " + exact(pause.Until)
 	}
-	return fmt.Sprintf("%s; planned fires in that time: %d (business dates %s to %s)\n%s; to run them: ax backfill %s %s", head, pause.Fires, pause.From, pause.To, never, s.Name, span)
+	return fmt.Sprintf("%s; planned fires in that time: %d (%s)\n%s; to run them: ax backfill %s %s", head, pause.Fires, dates, never, s.Name, span)
 }
 
 func (p *process) deleteJob() *cobra.Command {

@@ -13,7 +13,9 @@ import (
 	"github.com/axsched/ax/app/client"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/job"
+	"github.com/axsched/ax/modules/kit/i18n"
 	"github.com/axsched/ax/modules/scheduler"
+	"github.com/axsched/ax/modules/scheduler/words"
 )
 
 // checked is a job that is sound, as validate reports it.
@@ -30,6 +32,8 @@ type checked struct {
 	// Calendar is the one that the job names and that stands in none of the files, so that no next
 	// fires are told; "" = none.
 	Calendar string `json:"uncheckedCalendar,omitempty"`
+
+	trigger domain.TriggerKind // what starts it by itself; "" = nothing
 }
 
 // report is all that validate has to say.
@@ -93,6 +97,9 @@ func judgeFiles(files []file, calendars calendarFiles, opts job.Options) (report
 	for _, j := range parsed {
 		c := checked{Job: j.Spec.Key().String(), File: where[j.Spec.Key()], Line: j.Line, Dialect: j.Spec.Schedule.Dialect,
 			Words: sentenceOf(j.Spec, opts.Now), Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}, Calendar: unknown[j.Spec.Key()]}
+		if c.trigger = j.Spec.Trigger; j.Spec.Schedule.Kind != domain.ScheduleNone {
+			c.trigger = domain.TriggerKind(j.Spec.Schedule.Kind)
+		}
 		for _, d := range j.Spec.Deps {
 			if _, here := where[d.Key()]; !here {
 				c.Unchecked = append(c.Unchecked, d.Key().String())
@@ -112,7 +119,14 @@ func sentenceOf(s domain.JobSpec, now time.Time) string {
 	if err != nil {
 		zone = time.UTC // a job that is sound has a zone
 	}
-	sentence, _ := inWords(s.Schedule, s.Calendar, zone, now)
+	use := s.Calendar
+	if s.Schedule.Kind == domain.ScheduleNone {
+		use.On = domain.GateAny // no fire that it could gate
+		if s.Trigger == domain.TriggerUpstream {
+			return words.Wording{}.WithCalendar(i18n.English, i18n.In(i18n.English, "schedule.upstream"), use)
+		}
+	}
+	sentence, _ := inWords(s.Schedule, use, zone, now)
 	return sentence
 }
 
@@ -161,11 +175,15 @@ func (p *process) printReport(r report) error {
 	for _, j := range r.Jobs {
 		next := "never by itself"
 		switch {
-		case j.Calendar != "":
+		case j.trigger == domain.TriggerUpstream:
+			next = whenUpstreamEnds
+		case j.trigger != "" && j.Calendar != "":
 			next = "next as calendar " + j.Calendar + " lets it"
-			p.note("%s:%d: note: %s lives by calendar %s, which is in none of these files (--calendar FILE): unchecked\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, j.Calendar)
 		case len(j.Next) > 0:
 			next = "next " + j.Next[0].Format(time.RFC3339)
+		}
+		if j.Calendar != "" {
+			p.note("%s:%d: note: %s lives by calendar %s, which is in none of these files (--calendar FILE): unchecked\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, j.Calendar)
 		}
 		if j.Dialect != "" {
 			next += " (" + j.Words + "; " + j.Dialect + " cron, " + j.Timezone + ")"

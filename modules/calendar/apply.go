@@ -330,7 +330,11 @@ func usedBy(key string, users []domain.JobName) error {
 	if len(users) > namedMost {
 		names += " …"
 	}
-	return domain.Fail(domain.Conflict, "calendar %s cannot be deleted: %d jobs live by it: %s", key, len(users), names).
+	many := strconv.Itoa(len(users)) + " jobs live"
+	if len(users) == 1 {
+		many = "1 job lives"
+	}
+	return domain.Fail(domain.Conflict, "calendar %s cannot be deleted: %s by it: %s", key, many, names).
 		WithHint("take calendar: out of their files first").Coded("error.calendar_used", "calendar", key, "n", strconv.Itoa(len(users)), "jobs", names)
 }
 

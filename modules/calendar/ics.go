@@ -206,6 +206,10 @@ func (s *Sheet) event(n *notes, e *event) {
 		}
 		last = end.AddDays(-1)
 	}
+	if e.end != nil && last.Before(first) {
+		n.add(e.line, 1, "ics_dtend", "value", e.end.value, "next", strings.ReplaceAll(first.AddDays(1).String(), "-", ""))
+		return
+	}
 	if last.Before(first) || first.AddDays(365).Before(last) {
 		n.add(e.line, 1, "stretch", "value", first.String()+".."+last.String())
 		return

@@ -121,7 +121,7 @@ func TestWrongFiles(t *testing.T) {
 		{"a.ics", "BEGIN:VCALENDAR\nwhat is this\nEND:VCALENDAR\n", "ics_line", 2, 1},
 		{"a.ics", event("SUMMARY:x\n"), "ics_start", 2, 1},
 		{"a.ics", event("DTSTART:20240203T080000Z\n"), "ics_time", 3, 1},
-		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nDTEND;VALUE=DATE:20240203\n"), "stretch", 2, 1},
+		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nDTEND;VALUE=DATE:20240203\n"), "ics_dtend", 2, 1},
 		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nRRULE:FREQ=YEARLY\n"), "ics_rule", 4, 1},
 		{"a.ics", event("DTSTART;VALUE=DATE:20240203\nDURATION:PT8H\n"), "ics_time", 4, 1},
 		{"a.ics", event("DTSTART;VALUE=DATE:20240203\n") + "x", "ics_line", 6, 1},

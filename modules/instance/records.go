@@ -132,9 +132,19 @@ func (r *Records) explainCause(ctx context.Context, f *Facts) error {
 	if err != nil {
 		return err
 	}
-	if up, ok := m[f.Instance.CancelledBy.InstanceID]; ok {
-		f.Cause = &up
+	up, ok := m[f.Instance.CancelledBy.InstanceID]
+	if !ok {
+		return nil
 	}
+	f.Cause = &up
+	if up.ProjectID == f.Instance.ProjectID {
+		return nil
+	}
+	spec, err := r.Specs.Spec(ctx, up.JobID, up.Version)
+	if err != nil {
+		return err
+	}
+	f.CauseJob = domain.JobKey{Project: spec.Project, Name: up.JobName}
 	return nil
 }
 

@@ -18,6 +18,7 @@ type Facts struct {
 	InWay    *domain.Instance
 	Pool     *PoolFacts       // held_pool, or queued where the job names one
 	Cause    *domain.Instance // upstream_failed: as it now stands
+	CauseJob domain.JobKey    // the job of Cause; zero where it is of the same project
 	Kill     *domain.Event    // killed: the order
 	Settle   *domain.Event    // ended as an orphan: what a person said
 	Workers  []domain.Worker  // queued, dispatched, executing, stopping
@@ -135,11 +136,19 @@ func message(f Facts, text string) any {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
+// causeName names the upstream that cancelled, with its project where that is another.
+func (f Facts) causeName() string {
+	if f.CauseJob == (domain.JobKey{}) {
+		return f.Cause.JobName
+	}
+	return f.CauseJob.Project + "/" + f.CauseJob.Name
+}
+
 func whyCancelled(f Facts) Sentence {
 	in := f.Instance
 	switch {
 	case in.Label == domain.UpstreamFailed && f.Cause != nil:
-		return say("why.upstream_failed", "job", f.Cause.JobName, "date", f.Cause.BizDate, "id", f.Cause.ID.String(), "status", f.Cause.Status)
+		return say("why.upstream_failed", "job", f.causeName(), "date", f.Cause.BizDate, "id", f.Cause.ID.String(), "status", f.Cause.Status)
 	case in.Label == domain.UpstreamFailed && in.CancelledBy.InstanceID == 0:
 		return say("why.upstream_succeeded", "message", told(in.Message))
 	case in.Label == domain.UpstreamFailed:

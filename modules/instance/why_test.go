@@ -1,6 +1,7 @@
 package instance_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,10 @@ func TestExplain(t *testing.T) {
 		w.ok(err)
 		said(waiting.ID, "cancelled because upstream b of 2026-02-03", "Cancelled, killed")
 		said(up.ID, "killed by ben at")
+		elsewhere := instance.Why(instance.Facts{Instance: domain.Instance{Status: domain.Status{State: domain.Cancelled, Label: domain.UpstreamFailed}}, Cause: &domain.Instance{ID: 5, JobName: "cu"}, CauseJob: domain.JobKey{Project: "other", Name: "cu"}})
+		if got := fmt.Sprint(elsewhere); !strings.Contains(got, "other/cu") {
+			t.Errorf("the project of the upstream is not named: %s", got)
+		}
 	})
 }
 

@@ -20,7 +20,14 @@ func (d *draft) bizDate(e entry) {
 	}
 	known := domain.BizDateRules()
 	args := []string{"key", e.key, "value", clip(s), "known", strings.Join(known, ", ")}
-	if near := nearest(s, known); near != "" {
+	near := nearest(s, known)
+	switch s {
+	case "T-0", "T+0":
+		near = string(domain.BizDateT)
+	case "workday-0", "workday+0":
+		near = "" // two letters off is a rule that means another day
+	}
+	if near != "" {
 		d.add(e.at, e.path, idValueUnknown, hintMeant, append(args, "suggestion", near)...)
 		return
 	}

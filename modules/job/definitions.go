@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -267,13 +268,13 @@ func (d *Definitions) Delete(ctx context.Context, id domain.ID) error {
 }
 
 func dependedOn(key domain.JobKey, on []domain.JobKey) error {
-	names := ""
+	names, verb := "", "depends"
 	for i, k := range on {
 		if i > 0 {
-			names += ", "
+			names, verb = names+", ", "depend"
 		}
 		names += k.String()
 	}
-	return domain.Fail(domain.Conflict, "job %s cannot be deleted: %s depends on it", key, names).
-		WithHint("delete or change what depends on it first").Coded("error.depended_on", "job", key.String(), "jobs", names)
+	return domain.Fail(domain.Conflict, "job %s cannot be deleted: %s %s on it", key, names, verb).
+		WithHint("delete or change what depends on it first").Coded("error.depended_on", "job", key.String(), "n", strconv.Itoa(len(on)), "jobs", names)
 }

@@ -169,6 +169,7 @@ func TestWarnings(t *testing.T) {
 		strings.Replace(jobYAML(""), "  timeout: 5\n", "", 1):          {idTimeoutDefault},
 		jobYAML("  retry: {times: 4}\n"):                               {idRetryMany},
 		jobYAML("  retry: {times: 3}\n"):                               nil,
+		jobYAML("  on_upstream_failure: run\n"):                        {idDepIdle},
 		jobYAML("  at: 2020-01-01 00:00\n"):                            {idAtPast},
 		jobYAML("  timezone: Europe/Berlin\n  at: 2027-10-31 02:30\n"): {idAtTwice},
 	} {

@@ -65,6 +65,7 @@ const (
 
 	// Cautions, which the scheduler knows by what stands behind the point.
 	idCronShortMonths    = "cron.short_months"
+	idCronShortLast      = "cron.short_last"
 	idCronLeapDay        = "cron.leap_day"
 	idCronRestartsMinute = "cron.restarts_minute"
 	idCronRestartsHour   = "cron.restarts_hour"
@@ -100,6 +101,7 @@ const (
 	idDepDates       = "dep.dates"
 	idDepDate        = "dep.first_date_wrong"
 	idDepFirst       = "dep.first_date"
+	idDepIdle        = "dep.idle"
 	idDepFirstOther  = "dep.first_date_other"
 	idDepKept        = "dep.kept"
 	idDepNever       = "dep.never"
@@ -151,6 +153,7 @@ const (
 	hintEvery             = "every"
 	hintAt                = "at"
 	hintRetryTimes        = "retry_times"
+	hintRetryInterval     = "retry_times_interval"
 	hintTimeoutDefault    = "timeout_default"
 	hintTagsNobody        = "tags_nobody"
 	hintDepPlain          = "dep_plain"

@@ -48,7 +48,7 @@ func (d *draft) retry(e entry) {
 			return
 		}
 	} else if !hasBackoff {
-		d.add(e.at, e.path, idRetryTimes, hintRetryTimes)
+		d.retryTimes(e, interval, hasInterval)
 		return
 	}
 	step := 0
@@ -62,6 +62,17 @@ func (d *draft) retry(e entry) {
 		return
 	}
 	d.spec.Retry = domain.Retry{Times: n, BackoffSec: waitsOf(n, step, waits)}
+}
+
+// retryTimes says that retry lacks its times, beside the interval if there is one.
+func (d *draft) retryTimes(e, interval entry, hasInterval bool) {
+	if !hasInterval {
+		d.add(e.at, e.path, idRetryTimes, hintRetryTimes)
+		return
+	}
+	if n, ok := d.whole(interval, 1, maxLimitSec); ok {
+		d.add(e.at, e.path, idRetryTimes, hintRetryInterval, "interval", strconv.Itoa(n))
+	}
 }
 
 // waitsOf gives the n waits: those given, the same step each time, or the default pattern.

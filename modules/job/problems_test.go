@@ -134,7 +134,9 @@ func refusals() []refusal {
 		{"retry both", jobYAML("  retry: {times: 1, interval: 5, backoff: [5]}\n"), idRetryBoth, 6, 34, "not both"},
 		{"retry eleven", jobYAML("  retry: {times: 11}\n"), idNumberRange, 6, 18, "from 0 to 10"},
 		{"retry count", jobYAML("  retry: {times: 3, backoff: [5]}\n"), idRetryCount, 6, 30, "3 times"},
-		{"retry without times", jobYAML("  retry: {interval: 5}\n"), idRetryTimes, 6, 10, "times: 2"},
+		{"retry without times", jobYAML("  retry: {interval: 5}\n"), idRetryTimes, 6, 10, "twice, 5 s apart"},
+		{"retry empty", jobYAML("  retry: {}\n"), idRetryTimes, 6, 10, "30 s and then 60 s"},
+		{"biz_date of no shift", jobYAML("  biz_date: T-0\n"), idValueUnknown, 6, 13, "did you mean T?"},
 		{"retry number", jobYAML("  retry: 3\n"), idWantMap, 6, 10, "retry"},
 
 		{"deps plain", jobYAML("  deps:\n    - up\n"), idDepPlain, 7, 7, "- name: up"},

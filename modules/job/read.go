@@ -194,6 +194,9 @@ func (d *draft) advise(job entry) {
 			d.warn(at, "job.timeout", idTimeoutDefault, hintTimeoutDefault, "n", strconv.Itoa(d.spec.TimeoutSec))
 		}
 	}
+	if e, given := d.given["on_upstream_failure"]; given && len(d.spec.Deps) == 0 {
+		d.warn(e.keyAt, e.path, idDepIdle, "", "key", e.key)
+	}
 	if d.spec.Retry.Times > warnRetries {
 		d.warn(d.places["job.retry"], "job.retry.times", idRetryMany, "", "n", strconv.Itoa(d.spec.Retry.Times))
 	}

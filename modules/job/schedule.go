@@ -115,7 +115,7 @@ func cautionHint(id string) string {
 		return hintCronRhythm
 	case idCronEither:
 		return hintCronEither
-	case idCronLeapDay, idCronOften, idCronMadeUp, idCronSkipped, idCronOnce, idCronTwice:
+	case idCronLeapDay, idCronShortLast, idCronOften, idCronMadeUp, idCronSkipped, idCronOnce, idCronTwice:
 		// They say it all.
 	}
 	return ""

@@ -52,7 +52,7 @@ func (clockwork) Cautions(s domain.Schedule, _ *time.Location, _ time.Time) []do
 	if !strings.Contains(s.Expr, " 31 ") {
 		return nil
 	}
-	return []domain.Caution{{ID: "short_months", Args: map[string]string{"day": "31", "months": "2, 4"}}}
+	return []domain.Caution{{ID: "short_months", Args: map[string]string{"day": "31", "months": "2, 4", "n": "2"}}}
 }
 
 var testNow = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)

@@ -98,6 +98,9 @@ func sleptText(ctx context.Context, s Slept) string {
 	case s.More:
 		return i18n.T(ctx, "resume.very_many", "since", since, "n", s.Fires)
 	default:
+		if s.From == s.To {
+			return i18n.T(ctx, "resume.one_date", "since", since, "n", s.Fires, "from", s.From)
+		}
 		return i18n.T(ctx, "resume.many", "since", since, "n", s.Fires, "from", s.From, "to", s.To)
 	}
 }

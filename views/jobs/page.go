@@ -109,6 +109,7 @@ type Slept struct {
 type Fact struct {
 	Name  string
 	Value string
+	URL   string // of the page of what Value names; "" = none
 	Note  string
 }
 

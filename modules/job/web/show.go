@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func (h *Handlers) fillDeps(ctx context.Context, p *jobs.JobPage, j domain.Job) 
 		}
 	}
 	if len(blocking) > 0 && p.Delete.URL != "" {
-		p.Delete = ui.Action{Denied: i18n.T(ctx, "error.depended_on", "job", p.Job.ID, "jobs", strings.Join(blocking, ", "))}
+		p.Delete = ui.Action{Denied: i18n.T(ctx, "error.depended_on", "job", p.Job.ID, "n", len(blocking), "jobs", strings.Join(blocking, ", "))}
 	}
 	return nil
 }
@@ -217,6 +218,9 @@ func facts(ctx context.Context, s domain.JobSpec) []jobs.Fact {
 		{Name: say("fact.biz_date"), Value: string(s.BizDate)}, {Name: say("fact.lane"), Value: say("lane." + string(s.Priority))}, {Name: say("fact.lost"), Value: say("lost." + string(s.OnWorkerLost))}}
 	if !s.Calendar.IsZero() {
 		out = append(out, calendarFact(ctx, s.Calendar))
+	}
+	if s.Pool != "" {
+		out = append(out, jobs.Fact{Name: say("fact.pool"), Value: s.Pool, URL: "/pools/" + url.PathEscape(s.Project+"/"+s.Pool)})
 	}
 	if s.Idempotent {
 		out = append(out, jobs.Fact{Name: say("fact.idempotent"), Value: say("fact.idempotent_yes"), Note: say("fact.idempotent_note")})

@@ -25,10 +25,13 @@ type Wording interface {
 // scheduleWords says what makes a job due, and what its calendar makes of that.
 func (h *Handlers) scheduleWords(ctx context.Context, s domain.JobSpec) string {
 	lang := i18n.Lang(ctx)
-	if (s.Schedule.Kind == domain.ScheduleNone || s.Schedule.Kind == "") && s.Trigger == domain.TriggerUpstream {
-		return h.Words.WithCalendar(lang, i18n.T(ctx, "schedule.upstream"), s.Calendar)
+	use, sentence := s.Calendar, h.Words.Sentence(lang, s.Schedule, h.zoneOf(s), h.Jobs.Now())
+	if s.Schedule.Kind == domain.ScheduleNone || s.Schedule.Kind == "" {
+		if use.On = domain.GateAny; s.Trigger == domain.TriggerUpstream { // no fire that a calendar could gate: it counts only
+			sentence = i18n.T(ctx, "schedule.upstream")
+		}
 	}
-	return h.Words.WithCalendar(lang, h.Words.Sentence(lang, s.Schedule, h.zoneOf(s), h.Jobs.Now()), s.Calendar)
+	return h.Words.WithCalendar(lang, sentence, use)
 }
 
 // cautions says what people may not expect of a job's schedule.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"strconv"
 	"sync"
 
 	"golang.org/x/text/feature/plural"
@@ -68,6 +69,10 @@ func (m message) form(lang string, args []any) string {
 		return m.other
 	}
 	n, ok := wholeNumber(argument(args, "n"))
+	if text, written := argument(args, "n").(string); written { // of what travels as text: problems, errors
+		digits, err := strconv.Atoi(text)
+		n, ok = int64(digits), err == nil
+	}
 	if !ok || n < 0 {
 		return m.other
 	}

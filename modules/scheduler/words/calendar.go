@@ -8,7 +8,7 @@ import (
 // WithCalendar adds to a schedule's sentence which calendar its job lives by and what that does to the
 // fires. Without a calendar the sentence stays as it is.
 func (Wording) WithCalendar(lang, sentence string, use domain.CalendarUse) string {
-	if use.IsZero() {
+	if use.Name == "" {
 		return sentence
 	}
 	key := "words.calendar.any"

@@ -2,7 +2,6 @@ package words
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,13 +24,13 @@ func (Wording) Cautions(s domain.Schedule, zone *time.Location, from time.Time) 
 		if d, ok := parsed.Every(); ok {
 			every = d
 		} else {
-			out = cautions(parsed.Fields())
+			out = cautions(parsed.Fields(), stepped(s.Expr))
 			skip, repeat := parsed.Changes(from, from.Add(ahead), zone)
 			out = append(out, clockCautions(parsed.Fields(), skip, repeat, zone)...)
 		}
 	}
 	if every > 0 && every < time.Minute {
-		out = append(out, caution("often", "n", strconv.FormatFloat(float64(time.Minute)/float64(every), 'f', -1, 64)))
+		out = append(out, caution("often", "n", number(int((time.Minute+every-1)/every)))) // a minute holds as many at most
 	}
 	return out
 }
@@ -44,7 +43,23 @@ func caution(id string, pairs ...string) domain.Caution {
 	return c
 }
 
-func cautions(f cron.Fields) []domain.Caution {
+// stepped tells of each field, counted from the last of five or six or seven, whether it is written
+// with a step; of a descriptor none is.
+func stepped(expr string) map[string]bool {
+	fields := strings.Fields(expr)
+	names := []string{"restarts_minute", "restarts_hour", "restarts_day", "restarts_month", "restarts_year"}
+	if len(fields) == 5 {
+		names = names[1:]
+	}
+	out := map[string]bool{}
+	for i := range min(len(fields), len(names)) {
+		out[names[i]] = strings.Contains(fields[i], "/")
+	}
+	return out
+}
+
+// cautions are those of the fields; stepped names the rows of values that are written with a step.
+func cautions(f cron.Fields, stepped map[string]bool) []domain.Caution {
 	var out []domain.Caution
 	byMonth, byWeek := restricted(f)
 	if byMonth {
@@ -68,19 +83,19 @@ func cautions(f cron.Fields) []domain.Caution {
 		{"restarts_month", f.Days, 1, 31, byMonth},
 		{"restarts_year", f.Months, 1, 12, true},
 	} {
-		if step, last, ok := restarts(r.values, r.least, r.size, r.id == "restarts_month"); ok && r.matters {
+		if step, last, ok := restarts(r.values, r.least, r.size, r.id == "restarts_month"); ok && r.matters && (len(r.values) > 2 || stepped[r.id]) {
 			out = append(out, caution(r.id, "step", number(step), "last", number(last)))
 		}
 	}
 	return out
 }
 
-// restarts finds a step that begins anew before it has come round: three values and more
-// from the least one on to the end of the field. Months have not one length: there a step
-// of any size begins anew.
+// restarts finds a step that begins anew before it has come round: values at one distance from
+// the least one on to the end of the field (two may be meant as a list: the caller judges those by how
+// they are written). Months have not one length: there a step of any size begins anew.
 func restarts(values []int, least, size int, always bool) (step, last int, found bool) {
 	n := len(values)
-	if n < 3 || values[0] != least {
+	if n < 2 || values[0] != least {
 		return 0, 0, false
 	}
 	step, last = values[1]-values[0], values[n-1]
@@ -109,26 +124,36 @@ func shortMonths(f cron.Fields) []domain.Caution {
 	if len(f.Days) <= 10 {
 		days = append(days, f.Days...)
 	}
-	for _, n := range f.FromLast {
-		days = append(days, n+1) // a month of n days has none
+	var out []domain.Caution
+	if len(days) > 0 {
+		out = lacking(f, "short_months", slices.Max(days))
 	}
-	if len(days) == 0 {
-		return nil
+	if len(f.FromLast) > 0 {
+		out = append(out, lacking(f, "short_last", slices.Max(f.FromLast)+1)...) // a month of n days has none n before its last
 	}
-	day := slices.Max(days)
-	var lacking []string
+	return out
+}
+
+// lacking speaks of the months that have fewer days than day.
+func lacking(f cron.Fields, id string, day int) []domain.Caution {
+	var months []string
 	for _, m := range f.Months {
 		if usual := time.Date(2001, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day(); day > usual {
-			lacking = append(lacking, number(m))
+			months = append(months, number(m))
 		}
 	}
 	switch {
-	case len(lacking) == 0:
+	case len(months) == 0:
 		return nil
 	case day == 29:
 		return []domain.Caution{caution("leap_day")}
 	}
-	return []domain.Caution{caution("short_months", "day", number(day), "months", strings.Join(lacking, ", "))}
+	c := caution(id, "day", number(day), "months", strings.Join(months, ", "), "n", number(len(months)))
+	if id == "short_last" {
+		delete(c.Args, "day")
+		c.Args["days"] = number(day - 1)
+	}
+	return []domain.Caution{c}
 }
 
 // clockCautions speaks of the next clock changes. What fires in each hour by its interval
@@ -139,10 +164,14 @@ func clockCautions(f cron.Fields, skip, repeat cron.Change, zone *time.Location)
 	}
 	var out []domain.Caution
 	say := func(id string, c cron.Change) {
-		if !c.At.IsZero() {
-			out = append(out, caution(id, "date", c.Touched.Format(time.DateOnly), "zone", zone.String(), "before", clockText(c.Before), "after", clockText(c.After),
-				"time", clockText(c.Touched)))
+		if c.At.IsZero() {
+			return
 		}
+		before, after := clockText(c.Before), clockText(c.After)
+		if c.Before.Format(time.DateOnly) != c.After.Format(time.DateOnly) { // over midnight, or a whole day that is left out
+			before, after = c.Before.Format(time.DateOnly+" ")+before, c.After.Format(time.DateOnly+" ")+after
+		}
+		out = append(out, caution(id, "date", c.Touched.Format(time.DateOnly), "zone", zone.String(), "before", before, "after", after, "time", clockText(c.Touched)))
 	}
 	switch {
 	case skip.MadeUp:

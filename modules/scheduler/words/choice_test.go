@@ -180,8 +180,8 @@ func TestCautions(t *testing.T) {
 		"0 2 * * *": {"clock_made_up 2026-03-29 03:00 02:00", "clock_once 2026-10-25"}, "30 7 * * *": nil, "*/5 * * * *": nil, "0 * * * *": nil, "* * * * *": nil,
 		"*/15 2 * * *": {"clock_skipped 2026-03-29", "clock_twice 2026-10-25"}, "0 */2 * * *": {"clock_skipped 2026-03-29", "clock_twice 2026-10-25"}, "30 2 * * 1-5": nil,
 		"0 4 31 * *": {"short_months 31 2, 4, 6, 9, 11"}, "0 4 30 * *": {"short_months 30 2"}, "0 4 29 * *": {"leap_day"}, "0 4 28 * *": nil, "0 4 29 3 *": nil, "0 4 31 1,3 *": nil, "0 4 15,31 * *": {"short_months 31"},
-		"0 0 4 31W * ?": {"short_months 31"}, "0 0 4 L * ?": nil, "0 0 4 L-30 * ?": {"short_months 31"}, "0 0 4 L-28 * ?": {"leap_day"}, "0 4 1-31 * *": nil, "0 4 16-31 * *": nil,
-		"*/7 * * * *": {"restarts_hour 7 56"}, "*/35 * * * *": nil, "*/25 * * * *": {"restarts_hour 25 50"}, "*/7 9 * * *": nil, "*/7 22,23 * * *": {"restarts_hour"}, "*/20 * * * *": nil,
+		"0 0 4 31W * ?": {"short_months 31"}, "0 0 4 L * ?": nil, "0 0 4 L-30 * ?": {"short_last 2, 4, 6, 9, 11 5 30"}, "0 0 4 L-28 * ?": {"leap_day"}, "0 4 1-31 * *": nil, "0 4 16-31 * *": nil,
+		"*/7 * * * *": {"restarts_hour 7 56"}, "*/35 * * * *": {"restarts_hour 35 35"}, "*/59 * * * *": {"restarts_hour 59"}, "*/31 * * * *": {"restarts_hour 31"}, "*/30 * * * *": nil, "0,45 * * * *": nil, "0 0,18 * * *": nil, "0 */13 * * *": {"restarts_day 13 13"}, "0 4 */16 * *": {"restarts_month 16 17"}, "0 4 1 */7 *": {"restarts_year 7 8"}, "*/45 * * * * *": {"often 2", "restarts_minute 45"}, "*/25 * * * *": {"restarts_hour 25 50"}, "*/7 9 * * *": nil, "*/7 22,23 * * *": {"restarts_hour"}, "*/20 * * * *": nil,
 		"0 */5 * * *": {"restarts_day 5 20"}, "0 4 */2 * *": {"restarts_month 2 31"}, "0 0 4 1/9 * ?": {"restarts_month 9 28"}, "0 4 1,15 * *": nil, "0 4 1 */5 *": {"restarts_year 5 11"}, "0 4 1 */3 *": nil,
 		"*/7 * * * * *": {"often 9", "restarts_minute 7 56"}, "*/10 * * * * *": {"often 6"}, "15 * * * * *": nil, "* * * * * *": {"often 60"}, "* * */4 * *": {"leap_day", "restarts_month 4 29"}, "* * */4 * * *": {"often 60"}, "@every 10s": {"often 6"}, "@every 1m": nil,
 		"0 4 13 * 5": {"either"}, "0 4 */2 * 1": {"restarts_month"}, "0 4 1-31 * 1": nil, "nonsense": nil,
@@ -198,6 +198,15 @@ func TestCautions(t *testing.T) {
 	if got := (Wording{}).Cautions(domain.Schedule{Kind: domain.ScheduleEvery, EveryMs: 500}, berlin, start); len(got) != 1 || got[0].Args["n"] != "120" {
 		t.Errorf("every 500 ms: %+v", got)
 	}
+	for ms, n := range map[int64]string{45_000: "2", 700: "86", 20_000: "3", 30_000: "2", 59_999: "2"} { // at most in any minute
+		if got := (Wording{}).Cautions(domain.Schedule{Kind: domain.ScheduleEvery, EveryMs: ms}, berlin, start); len(got) != 1 || got[0].Args["n"] != n {
+			t.Errorf("every %d ms: %+v, want %s", ms, got, n)
+		}
+	}
+	whole := Wording{}.Cautions(cronOf("30 2 * * *"), mustZone(t, "Pacific/Apia"), time.Date(2011, 12, 1, 0, 0, 0, 0, time.UTC))
+	if len(whole) == 0 || whole[0].Args["before"] != "2011-12-30 00:00" || whole[0].Args["after"] != "2011-12-31 00:00" { // a whole day is left out
+		t.Errorf("Apia: %+v", whole)
+	}
 	if got := (Wording{}).Cautions(cronOf("0 2 * * *"), mustZone(t, "Asia/Shanghai"), start); len(got) != 0 {
 		t.Errorf("Shanghai has no clock changes: %+v", got)
 	}
@@ -208,7 +217,7 @@ func TestCautions(t *testing.T) {
 func checkCaution(t *testing.T, expr string, c domain.Caution, want string) {
 	t.Helper()
 	said := c.ID
-	for _, name := range []string{"day", "months", "step", "last", "n", "date", "after", "time"} {
+	for _, name := range []string{"day", "months", "step", "last", "n", "days", "date", "after", "time"} {
 		if v := c.Args[name]; v != "" {
 			said += " " + v
 		}

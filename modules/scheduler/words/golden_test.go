@@ -56,8 +56,8 @@ func TestOtherKindsOfSchedule(t *testing.T) {
 		{late, "Once, on Tuesday, 2026-02-03 at 04:05:06.007", "一次：2026-02-03（周二）04:05:06.007"},
 		{domain.Schedule{Kind: domain.ScheduleEvery, EveryMs: 500}, "Every 500 ms, counted from the first save", "每 500 毫秒（从首次保存起计）"},
 		{domain.Schedule{Kind: domain.ScheduleEvery, EveryMs: 600_000}, "Every 10 minutes, counted from the first save", "每 10 分钟（从首次保存起计）"},
-		{domain.Schedule{Kind: domain.ScheduleNone}, "Started by upstream or by hand", "由上游或手动触发"},
-		{domain.Schedule{}, "Started by upstream or by hand", "由上游或手动触发"},
+		{domain.Schedule{Kind: domain.ScheduleNone}, "Never by itself: by hand, by the API or by a backfill", "不会自动触发：只由手动、API 或补数触发"},
+		{domain.Schedule{}, "Never by itself: by hand, by the API or by a backfill", "不会自动触发：只由手动、API 或补数触发"},
 		{cronOf("99 * * * *"), "99 * * * *", "99 * * * *"},
 	} {
 		for lang, want := range map[string]string{i18n.English: c.en, i18n.Chinese: c.zh} {
