@@ -31,7 +31,7 @@ func Moves(old *Span, newest *domain.Calendar, look Look) (m domain.CalendarMove
 		return m, 0, err
 	}
 	for _, w := range windows(old, newest, was.loc, look) {
-		gone, added, n, whole := compared(was, will, w, look.Most-looked)
+		gone, added, n, whole := compared(was, will, w, look, looked)
 		looked += n
 		for _, f := range gone {
 			m.Gone = told(m.Gone, &m.GoneCount, f, look.Shown)
@@ -92,10 +92,14 @@ func windows(old *Span, newest *domain.Calendar, loc *time.Location, look Look) 
 	return out
 }
 
-// compared lists the fires of a window that one has and the other has not, or has about another
-// date. Those of the window may be most; whole: they were all looked at.
-func compared(was, will *Times, w dayRange, most int) (gone, added []domain.Coming, looked int, whole bool) {
+// compared lists the fires of a window, from the look's instant on, that one has and the other has
+// not, or has about another date: what was due before stays as it is. So many were looked at
+// before; whole: those of the window were all looked at.
+func compared(was, will *Times, w dayRange, look Look, before int) (gone, added []domain.Coming, looked int, whole bool) {
 	after, end := w.first.Start(was.loc).Add(-1), w.last.AddDays(1).Start(was.loc)
+	if after.Before(look.From) {
+		after = look.From
+	}
 	next := func(t *Times, after time.Time) (domain.Coming, bool) {
 		at, ok := t.Next(after)
 		if !ok || !at.Before(end) {
@@ -111,7 +115,7 @@ func compared(was, will *Times, w dayRange, most int) (gone, added []domain.Comi
 	a, moreA := next(was, after)
 	b, moreB := next(will, after)
 	for moreA || moreB {
-		if looked > most {
+		if before+looked > look.Most {
 			return gone, added, looked, false
 		}
 		switch {
