@@ -45,7 +45,7 @@ func samples() map[string]any {
 			json.RawMessage(`[2,1704045600201,"err"," line",true]`), json.RawMessage(`[3,1704045600202,"gap","120 4096"]`)}},
 		"heartbeat": protocol.Heartbeat{Name: "w1", UID: "0123456789abcdef0123456789abcdef", Boot: 3, Seq: 12, Threadless: []string{"noop"},
 			State: protocol.WorkerDraining, Host: "host-1", IP: "10.0.0.7", Version: "v1.0.0", Types: []string{"http", "shell"},
-			Tags: []string{"gpu"}, Lanes: map[string]int{"default": 8, "high": 4}, Cores: 2, Running: 1, MeanMs: 1500, SkewMs: -3,
+			Tags: []string{"gpu"}, Lanes: map[string]int{"default": 8, "high": 4}, Cores: 2, Running: 1, MeanMs: 1500, SkewMs: -3, Disk: "disk full (no space left on device)",
 			Started: 1704045000000, Held: []int64{7215840113459200001}, Stamp: 1},
 	}
 }
