@@ -97,7 +97,7 @@ func TestBackfillIsStopped(t *testing.T) {
 		p.must(err)
 		p.turn()
 		p.turn()
-		p.counts(b.ID, plan.Counts{Dropped: 21, Failed: 3}, plan.Stopped)
+		p.counts(b.ID, plan.Counts{Dropped: 21, Killed: 3}, plan.Stopped)
 		for _, it := range p.items(b.ID)[:3] {
 			p.want(it.Instance, "cancelled/killed")
 		}

@@ -238,7 +238,7 @@ func (p *process) shownBackfill(doc json.RawMessage) error {
 	}
 	return p.facts("id", r.text("id"), "job", r.text("job"), "reach", r.text("reach"), "wanted", r.text("wanted"), "dates", r.text("from")+" – "+r.text("to"),
 		"state", state, "runs", r.text("runs"), "waiting", r.text("waiting"), "running", r.text("running"), "success", r.text("success"), "failed", r.text("failed"),
-		"left alone", r.text("left"), "dropped", r.text("dropped"), "degree", r.text("degree"), "not between", strings.TrimSpace(r.text("notBetween")+" "+zoneOf(r)),
+		"killed", r.text("killed"), "left alone", r.text("left"), "dropped", r.text("dropped"), "degree", r.text("degree"), "not between", strings.TrimSpace(r.text("notBetween")+" "+zoneOf(r)),
 		"reason", r.text("reason"), "started", p.when(r.moment("createdAt"))+" by "+r.text("createdBy"), "finished", p.when(r.moment("finishedAt")))
 }
 
@@ -268,7 +268,7 @@ func (p *process) backfillItems() *cobra.Command {
 		}})
 	})}
 	g.flags(cmd)
-	cmd.Flags().StringVar(&state, "state", "", "only in this state: waiting, running, success, failed, left or dropped")
+	cmd.Flags().StringVar(&state, "state", "", "only in this state: waiting, running, success, failed, killed, left or dropped")
 	return cmd
 }
 

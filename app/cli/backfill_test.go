@@ -16,7 +16,7 @@ const previewJSON = `{"job":"daily","reach":"alone","wanted":"missing","degree":
 "warnings":[{"kind":"waits","job":"daily","other":"sync","n":1,"text":"1 run of daily will wait: sync is not in the list and has no success on its date."}]}`
 
 const backfillJSON = `{"id":"411052400640000031","job":"daily","reach":"alone","wanted":"missing","from":"2026-02-01","to":"2026-02-03","dates":2,"degree":2,"newestFirst":false,"goesOn":false,
-"notBetween":"08:00-20:00","zone":"Asia/Shanghai","params":{},"reason":"lost a disk","estimateMs":90500,"state":"paused","pause":"failure","pauseBy":"daily 2026-02-03","runs":2,"waiting":0,"running":1,"success":0,"failed":1,"left":1,"dropped":0,
+"notBetween":"08:00-20:00","zone":"Asia/Shanghai","params":{},"reason":"lost a disk","estimateMs":90500,"state":"paused","pause":"failure","pauseBy":"daily 2026-02-03","runs":2,"waiting":0,"running":1,"success":0,"failed":1,"killed":0,"left":1,"dropped":0,
 "createdBy":"wang","createdAt":"2026-02-03T04:00:00.000Z","finishedAt":null}`
 
 func backfillAPI(t *testing.T) *api {

@@ -32,7 +32,7 @@ func (b *Backfills) Resume(ctx context.Context, id domain.ID, reason string, all
 		if err != nil {
 			return err
 		}
-		changed, err := b.judged(ctx, failed)
+		changed, err := b.judged(ctx, failed, false)
 		if err != nil {
 			return err
 		}
@@ -102,8 +102,9 @@ func standing(b plan.Backfill, reason string) string {
 	return text
 }
 
-// judged reads the instances of items and gives those items, in order, that stand otherwise now.
-func (b *Backfills) judged(ctx context.Context, items []plan.Item) ([]plan.Item, error) {
+// judged reads the instances of items and gives those items, in order, that stand otherwise now. kills
+// is Judge's.
+func (b *Backfills) judged(ctx context.Context, items []plan.Item, kills bool) ([]plan.Item, error) {
 	ids := make([]domain.ID, len(items))
 	for i, it := range items {
 		ids[i] = it.Instance
@@ -115,7 +116,7 @@ func (b *Backfills) judged(ctx context.Context, items []plan.Item) ([]plan.Item,
 	var out []plan.Item
 	for _, it := range items {
 		in, ok := ins[it.Instance]
-		state := plan.Judge(in, ok)
+		state := plan.Judge(in, ok, kills)
 		if state == it.State {
 			continue
 		}

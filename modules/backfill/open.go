@@ -126,7 +126,7 @@ func (t *turn) opened(it plan.Item, in domain.Instance) {
 
 // follow lets the run that is in force stand for each item.
 func (t *turn) follow(ctx context.Context, items []plan.Item) error {
-	changed, err := t.judged(ctx, items)
+	changed, err := t.judged(ctx, items, false)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (t *turn) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := t.judged(ctx, running)
+	changed, err := t.judged(ctx, running, t.b.State == plan.Stopping && t.b.Kills)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ type Item struct {
 	Version  int
 	Was      ui.Status // how the instance stands that is there
 	URL      string    // of the instance
-	State    string    // waiting, running, success, failed, left or dropped
+	State    string    // waiting, running, success, failed, killed, left or dropped
 	Now      ui.Status // how the instance stands, of a started one
 }
 

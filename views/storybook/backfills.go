@@ -113,8 +113,8 @@ func backfillShow(s layout.Shell, state string) backfills.ShowPage {
 		Failure: word(s.Lang, "Pause", "暂停"), NotBetween: "08:00-20:00", Zone: "Asia/Shanghai", Reason: word(s.Lang, "the bank's files of these days came late", "这些天的银行文件到得晚"), Estimate: 21 * time.Minute,
 		Params: []backfills.Param{{Name: "source", Value: "order_archive"}}}
 	p.Row.State = state
-	counts := map[string][]int{"running": {8, 0, 29, 23, 4, 0}, "paused": {0, 1, 36, 23, 4, 0}, "done": {0, 2, 0, 58, 4, 0}}[state]
-	names := [][3]string{{"running", "Running", "运行中"}, {"failed", "Failed", "失败"}, {"waiting", "Waiting", "等待"}, {"success", "Success", "成功"}, {"left", "Left alone", "保持不动"}, {"dropped", "Dropped", "未启动"}}
+	counts := map[string][]int{"running": {8, 0, 29, 23, 4, 0, 0}, "paused": {0, 1, 36, 23, 4, 0, 0}, "done": {0, 2, 0, 58, 4, 0, 0}}[state]
+	names := [][3]string{{"running", "Running", "运行中"}, {"failed", "Failed", "失败"}, {"waiting", "Waiting", "等待"}, {"success", "Success", "成功"}, {"left", "Left alone", "保持不动"}, {"killed", "Killed", "已终止"}, {"dropped", "Dropped", "未启动"}}
 	p.Tabs = []ui.Tab{{Text: word(s.Lang, "All", "全部"), URL: "#", Count: 64, Active: true}}
 	for i, n := range names {
 		p.Counts = append(p.Counts, backfills.Count{State: n[0], N: counts[i]})

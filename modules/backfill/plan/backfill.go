@@ -35,7 +35,7 @@ const (
 )
 
 // Counts is how many items stand how.
-type Counts struct{ Waiting, Running, Success, Failed, Left, Dropped int }
+type Counts struct{ Waiting, Running, Success, Failed, Killed, Left, Dropped int }
 
 // Of is how many items are in the state.
 func (c Counts) Of(s ItemState) int { return *c.at(s) }
@@ -50,10 +50,12 @@ func (c *Counts) Move(from, to ItemState) {
 func (c *Counts) Add(s ItemState) { *c.at(s)++ }
 
 // Works is how many items are or were worked on, or would have been.
-func (c Counts) Works() int { return c.Waiting + c.Running + c.Success + c.Failed + c.Dropped }
+func (c Counts) Works() int {
+	return c.Waiting + c.Running + c.Success + c.Failed + c.Killed + c.Dropped
+}
 
 // Ended is how many of them have ended.
-func (c Counts) Ended() int { return c.Success + c.Failed }
+func (c Counts) Ended() int { return c.Success + c.Failed + c.Killed }
 
 func (c *Counts) at(s ItemState) *int {
 	switch s {
@@ -65,6 +67,8 @@ func (c *Counts) at(s ItemState) *int {
 		return &c.Success
 	case ItemFailed:
 		return &c.Failed
+	case ItemKilled:
+		return &c.Killed
 	case ItemLeft:
 		return &c.Left
 	}
@@ -104,8 +108,8 @@ type Backfill struct {
 
 // Judge is where an item stands whose run was opened, by its instance as it is. ok says that
 // the instance is there. The run in force counts: a person's rerun takes the place of the
-// backfill's.
-func Judge(in domain.Instance, ok bool) ItemState {
+// backfill's. kills says that the backfill ends what runs: what was cancelled then has not failed.
+func Judge(in domain.Instance, ok, kills bool) ItemState {
 	switch {
 	case !ok:
 		return ItemFailed // it had ended long ago and was cleared away
@@ -113,6 +117,8 @@ func Judge(in domain.Instance, ok bool) ItemState {
 		return ItemRunning
 	case in.State == domain.Success:
 		return ItemSuccess
+	case kills && in.State == domain.Cancelled:
+		return ItemKilled
 	}
 	return ItemFailed
 }

@@ -45,12 +45,13 @@ const (
 	ItemRunning ItemState = "running" // its run was opened and has not ended
 	ItemSuccess ItemState = "success"
 	ItemFailed  ItemState = "failed"  // its run ended without success
+	ItemKilled  ItemState = "killed"  // its run was ended because the backfill was stopped
 	ItemLeft    ItemState = "left"    // left alone, as planned
 	ItemDropped ItemState = "dropped" // the backfill was stopped before its turn
 )
 
 // ItemStates lists them in the order of the page.
-var ItemStates = []ItemState{ItemRunning, ItemFailed, ItemWaiting, ItemSuccess, ItemLeft, ItemDropped}
+var ItemStates = []ItemState{ItemRunning, ItemFailed, ItemWaiting, ItemSuccess, ItemLeft, ItemKilled, ItemDropped}
 
 // Item is one fire of a backfill.
 type Item struct {

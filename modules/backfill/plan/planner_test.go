@@ -319,3 +319,23 @@ func TestInOrder(t *testing.T) {
 		}
 	})
 }
+
+// What a stop ends has not failed; what failed before it was reached has, and so has what a person ended in a backfill that goes on.
+func TestWhatAStopEndsIsKilled(t *testing.T) {
+	status := func(s domain.State, l domain.Label) domain.Instance {
+		return domain.Instance{Status: domain.Status{State: s, Label: l}}
+	}
+	for _, c := range []struct {
+		in    domain.Instance
+		kills bool
+		want  ItemState
+	}{
+		{status(domain.Cancelled, domain.Killed), true, ItemKilled}, {status(domain.Cancelled, domain.UpstreamFailed), true, ItemKilled},
+		{status(domain.Failed, domain.ErrorLabel), true, ItemFailed}, {status(domain.Success, ""), true, ItemSuccess},
+		{status(domain.Running, domain.Stopping), true, ItemRunning}, {status(domain.Cancelled, domain.Killed), false, ItemFailed},
+	} {
+		if got := Judge(c.in, true, c.kills); got != c.want {
+			t.Errorf("%s, kills %v: %s, want %s", c.in.Status, c.kills, got, c.want)
+		}
+	}
+}

@@ -57,6 +57,7 @@ type row struct {
 	NRunning    int
 	NSuccess    int
 	NFailed     int
+	NKilled     int
 	NLeft       int
 	NDropped    int
 	CreatedBy   string
@@ -82,7 +83,7 @@ func rowOf(b plan.Backfill) row {
 		FirstDate: b.First.String(), LastDate: b.Last.String(), Dates: b.Dates, Degree: b.Degree, NewestFirst: b.NewestFirst, GoesOn: b.GoesOn,
 		NotFrom: b.Not.From, NotTo: b.Not.To, Zone: b.Zone, Params: params, Reason: b.Reason, Hash: b.Hash, EstimateMs: b.Estimate.Milliseconds(),
 		State: string(b.State), Pause: string(b.Pause), PauseBy: b.PauseBy, Kills: b.Kills, NWaiting: b.Counts.Waiting, NRunning: b.Counts.Running,
-		NSuccess: b.Counts.Success, NFailed: b.Counts.Failed, NLeft: b.Counts.Left, NDropped: b.Counts.Dropped, CreatedBy: b.CreatedBy,
+		NSuccess: b.Counts.Success, NFailed: b.Counts.Failed, NKilled: b.Counts.Killed, NLeft: b.Counts.Left, NDropped: b.Counts.Dropped, CreatedBy: b.CreatedBy,
 		CreatedAt: domain.Millis(b.CreatedAt), ChangedAt: domain.Millis(b.ChangedAt), FinishedAt: domain.Millis(b.FinishedAt), Ver: b.Ver}
 }
 
@@ -97,7 +98,7 @@ func (r row) backfill() plan.Backfill {
 		Wanted: plan.Wanted(r.Wanted), First: first, Last: last, Dates: r.Dates, Degree: r.Degree, NewestFirst: r.NewestFirst, GoesOn: r.GoesOn,
 		Not: plan.Window{From: r.NotFrom, To: r.NotTo}, Zone: r.Zone, Params: params, Reason: r.Reason, Hash: r.Hash,
 		Estimate: time.Duration(r.EstimateMs) * time.Millisecond, State: plan.State(r.State), Pause: plan.PauseKind(r.Pause), PauseBy: r.PauseBy, Kills: r.Kills,
-		Counts:    plan.Counts{Waiting: r.NWaiting, Running: r.NRunning, Success: r.NSuccess, Failed: r.NFailed, Left: r.NLeft, Dropped: r.NDropped},
+		Counts:    plan.Counts{Waiting: r.NWaiting, Running: r.NRunning, Success: r.NSuccess, Failed: r.NFailed, Killed: r.NKilled, Left: r.NLeft, Dropped: r.NDropped},
 		CreatedBy: r.CreatedBy, CreatedAt: domain.FromMillis(r.CreatedAt), ChangedAt: domain.FromMillis(r.ChangedAt), FinishedAt: domain.FromMillis(r.FinishedAt), Ver: r.Ver}
 }
 
@@ -139,8 +140,8 @@ func (s *Store) one(ctx context.Context, id domain.ID, lock string) (plan.Backfi
 func (s *Store) Save(ctx context.Context, b plan.Backfill) error {
 	r := rowOf(b)
 	n, err := s.db.Exec(ctx, "UPDATE backfill SET state = ?, pause = ?, pause_by = ?, kills = ?, n_waiting = ?, n_running = ?, n_success = ?, n_failed = ?, "+
-		"n_left = ?, n_dropped = ?, changed_at = ?, finished_at = ?, ver = ver + 1 WHERE id = ? AND ver = ?",
-		r.State, r.Pause, r.PauseBy, r.Kills, r.NWaiting, r.NRunning, r.NSuccess, r.NFailed, r.NLeft, r.NDropped, r.ChangedAt, r.FinishedAt, r.ID, r.Ver)
+		"n_killed = ?, n_left = ?, n_dropped = ?, changed_at = ?, finished_at = ?, ver = ver + 1 WHERE id = ? AND ver = ?",
+		r.State, r.Pause, r.PauseBy, r.Kills, r.NWaiting, r.NRunning, r.NSuccess, r.NFailed, r.NKilled, r.NLeft, r.NDropped, r.ChangedAt, r.FinishedAt, r.ID, r.Ver)
 	if err == nil && n != 1 {
 		return domain.Fail(domain.Conflict, "backfill %s changed meanwhile", b.ID)
 	}

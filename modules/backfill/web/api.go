@@ -138,7 +138,7 @@ func (h *Handlers) apiItems(c echo.Context) error {
 	}
 	state := plan.ItemState(c.QueryParam("state"))
 	if state != "" && !slices.Contains(plan.ItemStates, state) {
-		return domain.Fail(domain.Invalid, "there is no state %q of an item", state).At("state").WithHint("waiting, running, success, failed, left or dropped")
+		return domain.Fail(domain.Invalid, "there is no state %q of an item", state).At("state").WithHint("waiting, running, success, failed, killed, left or dropped")
 	}
 	after := 0
 	if _, err := httpx.ReadCursor(c.QueryParam("cursor"), &after); err != nil {

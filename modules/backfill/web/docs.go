@@ -133,6 +133,7 @@ type backfillDoc struct {
 	Running     int               `json:"running"`
 	Success     int               `json:"success"`
 	Failed      int               `json:"failed"`
+	Killed      int               `json:"killed"` // ended because it was stopped
 	Left        int               `json:"left"`
 	Dropped     int               `json:"dropped"`
 	CreatedBy   string            `json:"createdBy"`
@@ -149,7 +150,7 @@ func backfillDocOf(b plan.Backfill) backfillDoc {
 	return backfillDoc{ID: b.ID, Job: b.JobName, Reach: string(b.Reach), Wanted: string(b.Wanted), From: b.First.String(), To: b.Last.String(), Dates: b.Dates,
 		Degree: b.Degree, NewestFirst: b.NewestFirst, GoesOn: b.GoesOn, NotBetween: b.Not.String(), Zone: b.Zone, Params: params, Reason: b.Reason,
 		EstimateMs: b.Estimate.Milliseconds(), State: string(b.State), Pause: string(b.Pause), PauseBy: b.PauseBy, Runs: c.Works(), Waiting: c.Waiting,
-		Running: c.Running, Success: c.Success, Failed: c.Failed, Left: c.Left, Dropped: c.Dropped, CreatedBy: b.CreatedBy, CreatedAt: stamp(b.CreatedAt),
+		Running: c.Running, Success: c.Success, Failed: c.Failed, Killed: c.Killed, Left: c.Left, Dropped: c.Dropped, CreatedBy: b.CreatedBy, CreatedAt: stamp(b.CreatedAt),
 		FinishedAt: stamp(b.FinishedAt)}
 }
 

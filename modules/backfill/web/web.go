@@ -69,7 +69,7 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/api/v1/backfills/:id", Action: domain.ActInstanceRead, Handler: h.apiShow,
 			Doc: httpx.Doc{Summary: "One backfill and how far it is", Answer: backfillDoc{}}},
 		{Method: "GET", Path: "/api/v1/backfills/:id/items", Action: domain.ActInstanceRead, Handler: h.apiItems,
-			Doc: httpx.Doc{Summary: "The items of a backfill, in order", Answer: itemsDoc{}, Query: append([]httpx.Param{{Name: "state", Text: "waiting, running, success, failed, left or dropped"}}, list...)}},
+			Doc: httpx.Doc{Summary: "The items of a backfill, in order", Answer: itemsDoc{}, Query: append([]httpx.Param{{Name: "state", Text: "waiting, running, success, failed, killed, left or dropped"}}, list...)}},
 		{Method: "POST", Path: "/api/v1/backfills/:id/pause", Action: domain.ActBackfillControl, Handler: h.apiPause,
 			Doc: httpx.Doc{Summary: "Let nothing more begin; what runs goes on", Body: reasoned{}, Answer: backfillDoc{}}},
 		{Method: "POST", Path: "/api/v1/backfills/:id/resume", Action: domain.ActBackfillControl, Handler: h.apiResume,
