@@ -17,6 +17,7 @@ import (
 
 	"github.com/axsched/ax/app/center"
 	"github.com/axsched/ax/app/demo"
+	"github.com/axsched/ax/app/listen"
 	"github.com/axsched/ax/app/node"
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/worker/protocol/crash"
@@ -48,9 +49,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer closeRedis()
-	ln, err := net.Listen("tcp", c.Listen)
+	ln, err := listen.TCP(ctx, c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
+		return err
 	}
 	worker, err := node.Open(c, o.Version, link, o.Now)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/axsched/ax/app/listen"
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/worker/protocol/crash"
 	"github.com/axsched/ax/worker/transport"
@@ -27,9 +28,9 @@ func Main(ctx context.Context, c config.Config, version string, now func() time.
 		return err
 	}
 	defer func() { _ = errors.Join(main.Close(), registry.Close()) }()
-	ln, err := net.Listen("tcp", c.Listen)
+	ln, err := listen.TCP(ctx, c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
+		return err
 	}
 	return Run(ctx, Options{Config: c, Version: version, Transport: main, Registry: registry, Listener: ln, Now: now, Ready: func(ctx context.Context, w Welcome) {
 		Greet(ln, w)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/axsched/ax/app/listen"
 	"github.com/axsched/ax/app/profile"
 	"github.com/axsched/ax/config"
 	"github.com/axsched/ax/worker"
@@ -65,9 +66,9 @@ func grace(shutdown time.Duration) time.Duration { return max(shutdown-afterGrac
 
 // Main is the role worker as a process of its own, until ctx ends; now is this machine's wall clock.
 func Main(ctx context.Context, c config.Config, version string, now func() time.Time) error {
-	ln, err := net.Listen("tcp", c.Listen)
+	ln, err := listen.TCP(ctx, c.Listen)
 	if err != nil {
-		return fmt.Errorf("listen: %w (another process may hold it: give another --listen)", err)
+		return err
 	}
 	defer func() { _ = ln.Close() }()
 	if err := crash.Arm(os.Getenv(crash.Variable)); err != nil {

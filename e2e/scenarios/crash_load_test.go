@@ -63,7 +63,10 @@ func (l *crashLoad) apply(enabled bool) {
 	for i := range 3 {
 		jobs = append(jobs, noopJob(fmt.Sprintf("tick_%d", i), each(1)))
 	}
-	l.clients[0].Apply(files(jobs...))
+	c, file := l.clients[0], l.clients[0].File(files(jobs...))
+	if said := c.Run("apply", "-f", file); said.Code != 0 && !(enabled && l.d.reached()) { // else the answer died with the process, and the first fires are there
+		l.d.t.Fatalf("ax apply: exit %d\n%s%s", said.Code, said.Out, said.Err)
+	}
 }
 
 func noopJob(name string, more ...string) string {

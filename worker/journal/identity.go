@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,6 +37,21 @@ func lockMark(lock *os.File) string {
 	return fmt.Sprintf("%s %d %d", strings.TrimSpace(string(kernel)), st.Dev, st.Ino)
 }
 
+// lockPatience is how long a held lock is tried again: a process that was killed as it started a task has left a child that
+// holds all its files, and the lock with them, until it has become that task, a moment on a busy machine.
+const lockPatience = 2 * time.Second
+
+// tryLock takes the lock, or says why not.
+func tryLock(f *os.File) error {
+	const between = 50 * time.Millisecond
+	for end := time.Now().Add(lockPatience); ; time.Sleep(between) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
 // lockDir takes the exclusive lock of dir. The kernel frees it when the process ends, however it ends.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
@@ -43,7 +59,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of data directory %s: %w", dir, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := tryLock(f); err != nil {
 		holder, _ := os.ReadFile(path)
 		_ = f.Close()
 		if !errors.Is(err, unix.EWOULDBLOCK) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -92,6 +93,19 @@ func TestSecondHolderIsRefused(t *testing.T) {
 	_, st := mustOpen(t, dir)
 	if st.Boot != 2 {
 		t.Errorf("boot %d: the refused Open must not count", st.Boot)
+	}
+}
+
+// A life that was killed as it started a task: the child holds the lock until it has become that task.
+func TestAChildThatHoldsTheLockForAMomentIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	j, _ := mustOpen(t, dir)
+	childs, err := unix.Dup(int(j.lock.Fd()))
+	must(t, err)
+	must(t, j.Close())
+	time.AfterFunc(lockPatience/4, func() { _ = unix.Close(childs) })
+	if _, st := mustOpen(t, dir); st.Boot != 2 || st.Doubt {
+		t.Errorf("boot %d, doubt %v", st.Boot, st.Doubt)
 	}
 }
 
