@@ -143,6 +143,30 @@ func TestWhatIsNeverPlannedIsForeseen(t *testing.T) {
 	})
 }
 
+// What is foreseen knows how far it looked, whatever dates the two jobs are about, and speaks of
+// runs to come only.
+func TestForesightEndsWhereItsLookDid(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, url string) {
+		b := newBenchAt(t, url, func() time.Time { return time.Date(2026, 12, 5, 11, 0, 0, 0, time.UTC) }) // a Saturday
+		for _, c := range [][2]string{{"T-1", "T"}, {"T-2", "T-1"}, {"T-7", "T"}, {"T", "T-1"}, {"T+3", "T"}, {"prev_month_end", "prev_month_end"}, {"prev_workday", "prev_workday"}} {
+			applied := b.put(noop("up", `cron: "30 0 * * *"`, "biz_date: "+c[0]), noop("down", `cron: "0 3 * * *"`, "biz_date: "+c[1], "deps: [{name: up}]"))
+			for _, a := range applied {
+				for _, w := range a.Warnings {
+					if w.ID == "dep.never" {
+						t.Errorf("%s on %s: %v", c[1], c[0], w.Args)
+					}
+				}
+			}
+		}
+		b.put(noop("workdays", `cron: "0 2 * * 1-5"`))
+		for _, w := range b.put(noop("late", `cron: "0 3 * * *"`, "deps: [{name: workdays}]"))[0].Warnings {
+			if w.ID == "dep.never" && w.Args["date"] != "2026-12-06" {
+				t.Errorf("the run of %s is past, or is not the first", w.Args["date"])
+			}
+		}
+	})
+}
+
 // Rows of a join lie over several pages of the sweeper: each is looked after.
 func TestTheSweeperSeesEachRowOfAWideJoin(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, url string) {

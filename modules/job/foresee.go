@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -63,9 +62,11 @@ type foresight struct {
 	days  map[domain.JobKey]*horizon // nil: not judged
 }
 
-// horizon is the business dates of a job's fires, in order, as far as they were looked at.
+// horizon is the business dates of a job's fires, in order, as far as they were looked at: of each
+// date from the first to the last all fires were. coming are those of fires to come.
 type horizon struct {
 	dates    []domain.BizDate
+	coming   []domain.BizDate
 	from, to domain.BizDate
 	calendar *domain.Calendar
 }
@@ -114,13 +115,29 @@ func (d *Definitions) horizon(spec domain.JobSpec, calendar *domain.Calendar) (*
 		return nil, err
 	}
 	for _, c := range fires {
-		if c.At.Before(end) {
-			h.dates = append(h.dates, c.BizDate)
+		if !c.At.Before(end) { // the dates from its own on were not looked at to their end
+			if last := c.BizDate.AddDays(-1); last.Before(h.to) {
+				h.to = last
+			}
+			break
+		}
+		h.dates = append(h.dates, c.BizDate)
+		if c.At.After(d.Now()) {
+			h.coming = append(h.coming, c.BizDate)
 		}
 	}
-	slices.SortFunc(h.dates, domain.BizDate.Compare)
-	h.dates = slices.Compact(h.dates)
+	if len(fires) > 0 { // a rule that leads on leaves the first dates to fires that were not looked at
+		for at := domain.BizDateOf(fires[0].At, zone); at.Before(fires[0].BizDate); at = at.AddDays(1) {
+			h.from = h.from.AddDays(1)
+		}
+	}
+	h.dates, h.coming = inOrder(h.dates), inOrder(h.coming)
 	return h, nil
+}
+
+func inOrder(dates []domain.BizDate) []domain.BizDate {
+	slices.SortFunc(dates, domain.BizDate.Compare)
+	return slices.Compact(dates)
 }
 
 // never finds the first date to come of a job for which its dependency has nothing planned.
@@ -132,10 +149,9 @@ func (f *foresight) never(own *horizon, spec domain.JobSpec, dep domain.Dep) (do
 	if err != nil || up == nil {
 		return domain.BizDate{}, false, err
 	}
-	today := domain.BizDateOf(f.d.Now(), time.UTC)
-	for _, day := range own.dates {
+	for _, day := range own.coming {
 		first, last := dep.BizDate.Of(day, own.calendar)
-		if day.Before(today) || first.Before(up.from) || up.to.Before(last) {
+		if first.Before(up.from) || up.to.Before(last) {
 			continue
 		}
 		at, found := slices.BinarySearchFunc(up.dates, first, domain.BizDate.Compare)
