@@ -20,7 +20,7 @@ type Choice struct {
 // ChoiceKind is what a form offers.
 type ChoiceKind string
 
-// The kinds. ChoiceNone fires by hand or by its upstream only; ChoiceOwn is whatever the
+// The kinds. ChoiceNone never fires by itself; ChoiceOwn is whatever the
 // others do not cover.
 const (
 	ChoiceNone       ChoiceKind = "none"
@@ -36,6 +36,9 @@ const (
 	ChoiceOnce       ChoiceKind = "once"
 	ChoiceEvery      ChoiceKind = "every"
 	ChoiceOwn        ChoiceKind = "cron"
+
+	// ChoiceUpstream is no schedule: the job's upstreams start it. It stands beside ChoiceKinds.
+	ChoiceUpstream ChoiceKind = "upstream"
 )
 
 // ChoiceKinds lists the kinds in the order in which a form offers them.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -10,10 +11,13 @@ import (
 	"github.com/axsched/ax/modules/domain"
 )
 
-// Form is the short form of an ordinary job, each field as it was typed. Of Cron, Every and At
-// one at most is set. Deps holds one [project/]name a line.
+// Form is the short form of an ordinary job, each field as it was typed. Of Cron, Every, At and Trigger
+// (upstream) one at most is set. Deps holds one [project/]name a line, behind it the dates that are waited
+// for where they are not the same business date. CalendarOn and CalendarElse mean something beside a Calendar
+// only. Empty is the default.
 type Form struct {
-	Name, Title, Cron, Every, At, Timezone, Deps, Command, Timeout string
+	Name, Title, Cron, Every, At, Trigger, Timezone, Deps, Command, Timeout string
+	Calendar, CalendarOn, CalendarElse, BizDate, Misfire, Overlap, Pool     string
 }
 
 // YAML writes the job file that the form means. What is wrong in a field is wrong in
@@ -43,14 +47,24 @@ func (f Form) sections() []section {
 		put("project", " "+scalarText(name.Project))
 	}
 	put("name", " "+scalarText(name.Name))
-	for _, v := range []section{{"title", f.Title}, {"cron", f.Cron}, {"every", f.Every}, {"at", f.At}, {"timezone", f.Timezone}} {
+	for _, v := range []section{{"title", f.Title}, {"cron", f.Cron}, {"every", f.Every}, {"at", f.At}, {"trigger", f.Trigger}, {"timezone", f.Timezone}} {
 		if v.text = strings.TrimSpace(v.text); v.text != "" {
 			put(v.key, " "+v.written())
 		}
 	}
+	put("calendar", f.calendarText())
+	for _, v := range []section{{"biz_date", f.BizDate}, {"misfire", f.Misfire}, {"overlap", f.Overlap}, {"pool", f.Pool}} {
+		if v.text = strings.TrimSpace(v.text); v.text != "" {
+			put(v.key, " "+scalarText(v.text))
+		}
+	}
 	deps := ""
 	for _, d := range lines(f.Deps) {
-		deps += "\n  - name: " + scalarText(d)
+		name, dates, _ := strings.Cut(strings.ReplaceAll(d, "\t", " "), " ")
+		deps += "\n  - name: " + scalarText(name)
+		if dates = strings.TrimSpace(dates); dates != "" {
+			deps += "\n    biz_date: " + scalarText(dates)
+		}
 	}
 	put("deps", deps)
 	put("exec", "\n  type: shell\n  command: "+commandText(f.Command))
@@ -63,9 +77,26 @@ func (f Form) sections() []section {
 	return out
 }
 
+// calendarText is a calendar as YAML: its name alone where the rest is the default.
+func (f Form) calendarText() string {
+	name := strings.TrimSpace(f.Calendar)
+	if name == "" {
+		return ""
+	}
+	on, otherwise := cmp.Or(f.CalendarOn, string(domain.GateWorkday)), cmp.Or(f.CalendarElse, string(domain.ElseSkip))
+	if on == string(domain.GateWorkday) && otherwise == string(domain.ElseSkip) {
+		return " " + scalarText(name)
+	}
+	text := "\n  name: " + scalarText(name) + "\n  on: " + scalarText(on)
+	if on != string(domain.GateAny) && otherwise != string(domain.ElseSkip) {
+		text += "\n  else: " + scalarText(otherwise)
+	}
+	return text
+}
+
 // written is a value as YAML: cron and title always in quotes, the others where they need them.
 func (s section) written() string {
-	plain := s.key == "every" && plainEvery.MatchString(s.text) || s.key == "timezone" && plainText.MatchString(s.text)
+	plain := s.key == "every" && plainEvery.MatchString(s.text) || (s.key == "timezone" || s.key == "trigger") && plainText.MatchString(s.text)
 	if plain {
 		return s.text
 	}
@@ -146,7 +177,9 @@ func FieldAt(path string) string {
 		return "name"
 	case "exec":
 		return "command"
-	case "title", "cron", "every", "at", "timezone", "deps", "timeout":
+	case "trigger":
+		return "when"
+	case "title", "cron", "every", "at", "timezone", "calendar", "biz_date", "misfire", "overlap", "pool", "deps", "timeout":
 		return key
 	}
 	return ""

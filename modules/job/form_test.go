@@ -89,3 +89,26 @@ func TestChangedNamesTheKeys(t *testing.T) {
 		t.Errorf("nothing changed, got %v", got)
 	}
 }
+
+// The form says “each working day at 07:30, about the day before, after that day's sync”, and is read back as it was.
+func TestAFormSaysEachWorkingDayAfterTheSync(t *testing.T) {
+	f := Form{Name: "report", Cron: "30 7 * * *", Deps: "sync\tcurrent-1d\npay month(current-1m)", Command: "true", Timeout: "5", Calendar: "cn", CalendarOn: "workday", CalendarElse: "next", BizDate: "prev_workday",
+		Misfire: "skip", Overlap: "allow", Pool: "db"}
+	s := parseOne(t, f.YAML()).Spec
+	if s.Calendar != (domain.CalendarUse{Name: "cn", On: domain.GateWorkday, Else: domain.ElseNext}) || s.BizDate != domain.BizDatePrevWorkday || s.Misfire != domain.MisfireSkip || s.Overlap != domain.OverlapAllow ||
+		s.Pool != "db" || len(s.Deps) != 2 || s.Deps[0].BizDate != "current-1d" || s.Deps[1].BizDate != "month(current-1m)" {
+		t.Errorf("%+v\n%s", s, f.YAML())
+	}
+	f.Deps = "sync current-1d\npay month(current-1m)"
+	if got, beyond := FormOf(s, "", "", options()); got != f || len(beyond) != 0 {
+		t.Errorf("read back %+v, beyond %v", got, beyond)
+	}
+	for field, change := range map[string]func(f *Form){"calendar": func(f *Form) { f.CalendarOn = "sometimes" }, "biz_date": func(f *Form) { f.BizDate = "T-0" }, "deps": func(f *Form) { f.Deps = "sync yesterday" },
+		"misfire": func(f *Form) { f.Misfire = "x" }, "overlap": func(f *Form) { f.Overlap = "x" }, "pool": func(f *Form) { f.Pool = "a b" }, "when": func(f *Form) { f.Cron, f.Trigger, f.Deps = "", "upstream", "" }} {
+		wrong := f
+		change(&wrong)
+		if _, problems := ParseFile([]byte(wrong.YAML()), options()); len(problems.Errors()) == 0 || FieldAt(problems.Errors()[0].Path) != field {
+			t.Errorf("%s: %+v", field, problems)
+		}
+	}
+}

@@ -15,7 +15,9 @@ import (
 // writes a schedule that is one of these. Beyond are the keys of the definition that the form
 // does not show, or not in full; Patch leaves them as they are written.
 func FormOf(spec domain.JobSpec, every, at string, opts Options) (f Form, beyond []string) {
-	f = Form{Name: spec.Key().String(), Title: spec.Title, Timezone: spec.Timezone, Deps: depLines(spec)}
+	f = Form{Name: spec.Key().String(), Title: spec.Title, Timezone: spec.Timezone, Trigger: string(spec.Trigger), Deps: depLines(spec),
+		Calendar: spec.Calendar.Name, CalendarOn: string(spec.Calendar.On), CalendarElse: string(spec.Calendar.Else), Pool: spec.Pool}
+	f.policies(spec, opts.filled().DefaultBizDate)
 	if f.Timezone == opts.filled().DefaultZone {
 		f.Timezone = "" // given or not, it means the same as long as the default stays
 	}
@@ -32,12 +34,32 @@ func FormOf(spec domain.JobSpec, every, at string, opts Options) (f Form, beyond
 	}
 	f.Command, spec.Exec.Spec = commandOf(spec.Exec)
 	sound := f
+	sound.Deps = depLines(withoutFirst(spec))
 	sound.Command = cmp.Or(f.Command, "true") // what is not of this type has none
 	shown, _ := ParseFile([]byte(sound.YAML()), opts)
 	if len(shown) != 1 {
 		return f, Changed(domain.JobSpec{}, spec)
 	}
 	return f, Changed(shown[0].Spec, spec)
+}
+
+// policies fills in what is not the default.
+func (f *Form) policies(spec domain.JobSpec, rule domain.BizDateRule) {
+	if spec.BizDate != rule {
+		f.BizDate = string(spec.BizDate)
+	}
+	if spec.Misfire != domain.MisfireOnce {
+		f.Misfire = string(spec.Misfire)
+	}
+	if spec.Overlap != domain.OverlapQueue {
+		f.Overlap = string(spec.Overlap)
+	}
+}
+
+// withoutFirst leaves out the dependencies that begin on a date: the form can't write them.
+func withoutFirst(spec domain.JobSpec) domain.JobSpec {
+	spec.Deps = slices.DeleteFunc(slices.Clone(spec.Deps), func(d domain.Dep) bool { return !d.FirstDate.IsZero() })
+	return spec
 }
 
 // FormOf is FormOf with the platform's defaults.
@@ -72,6 +94,9 @@ func depLines(spec domain.JobSpec) string {
 		if d.Project != spec.Project {
 			name = d.Key().String()
 		}
+		if d.BizDate != domain.DepCurrent {
+			name += " " + string(d.BizDate)
+		}
 		out = append(out, name)
 	}
 	return strings.Join(out, "\n")
@@ -89,7 +114,8 @@ func Patch(text string, was, is Form) (string, bool) {
 	if !ok {
 		return text, false
 	}
-	for _, group := range [][]string{{"title"}, {"cron", "every", "at", "dialect"}, {"timezone"}, {"deps"}, {"exec"}, {"timeout"}} {
+	for _, group := range [][]string{{"title"}, {"cron", "every", "at", "dialect", "trigger"}, {"timezone"}, {"calendar"}, {"biz_date"},
+		{"misfire"}, {"overlap"}, {"pool"}, {"deps"}, {"exec"}, {"timeout"}} {
 		if want := textOf(after, group); want != textOf(before, group) {
 			l.replace(group, want)
 		}
@@ -209,7 +235,7 @@ func (l *layout) cut(i int) {
 // placeFor is the line before which a new key goes: after the nearest of those that the form
 // writes before it.
 func (l *layout) placeFor(key string) int {
-	order := []string{"project", "name", "title", "cron", "timezone", "deps", "exec", "timeout"}
+	order := []string{"project", "name", "title", "cron", "timezone", "calendar", "biz_date", "misfire", "overlap", "pool", "deps", "exec", "timeout"}
 	for i := slices.Index(order, key) - 1; i >= 0; i-- {
 		for _, b := range l.blocks {
 			if b.key == order[i] {

@@ -105,6 +105,8 @@ func TestFormOfSaysWhatItDoesNotShow(t *testing.T) {
 		jobYAML("  cron: \"0 2 * * *\"\n"):          {"exec"},
 		jobYAML("  at: 2027-01-02T03:04:05.678Z\n"): {"exec", "schedule"}, // no command: the form is of shell jobs
 		written: {"retry"},
+		jobYAML("  deps: [{name: self, biz_date: current-1d, first_date: 2026-01-01}, {name: b}]\n"):                                              {"deps", "exec"},
+		Form{Name: "a", Trigger: "upstream", Deps: "b\nq/c prev_workday", Calendar: "cn", CalendarOn: "any", Pool: "db", Command: "x"}.YAML():     nil,
 		Form{Name: "p/a", Title: "t", Cron: "0 2 * * *", Deps: "b\nq/c", Command: "x\ny", Timeout: "5", Timezone: "Europe/Berlin"}.YAML():         nil,
 		Form{Name: "a", Every: "90m", Command: "x", Timeout: "5"}.YAML() + "  owner: me\n  params: {a: b}\n":                                      {"owner", "params"},
 		"version: v1\njob:\n  name: a\n  timeout: 5\n  exec: {type: shell, command: a}\n  deps: [{name: b, biz_date: current, check: success}]\n": nil,
@@ -127,6 +129,13 @@ func TestAPatchedFileMeansTheForm(t *testing.T) {
 		is.Cron = pick("cron", was.Cron, "", "0 0 2 L * ?", "*/5 * * * *")
 		is.Timezone = pick("timezone", was.Timezone, "", "Europe/Berlin")
 		is.Deps = pick("deps", was.Deps, "", "one", "one\nother/two")
+		is.Deps = pick("dates", is.Deps, "one prev_workday\ntwo month(current-1m)")
+		is.Calendar = pick("calendar", was.Calendar, "", "cn", "no")
+		if is.CalendarOn, is.CalendarElse = "", ""; is.Calendar != "" {
+			is.CalendarOn, is.CalendarElse = pick("on", "workday", "restday"), pick("else", "skip", "next", "previous")
+		}
+		is.BizDate, is.Misfire = pick("biz_date", was.BizDate, "", "T-1", "T+3", "prev_workday"), pick("misfire", was.Misfire, "", "skip", "fire_all")
+		is.Overlap, is.Pool = pick("overlap", was.Overlap, "", "allow"), pick("pool", was.Pool, "", "db")
 		is.Command = pick("command", was.Command, "true", "a\n\nb # c", "  x")
 		is.Timeout = pick("timeout", was.Timeout, "", "7")
 		out, ok := Patch(text, was, is)

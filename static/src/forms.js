@@ -50,18 +50,20 @@ function switchTheme(event, form) {
   fetch(form.getAttribute("action"), { method: "POST", body, redirect: "manual" });
 }
 
-// The picker adds a job's name to the list of dependencies.
+// The picker adds a job's name, with the dates that are chosen, to the list of dependencies.
 function startPick() {
   const pick = document.querySelector("[data-pick]");
   if (!pick) return;
   pick.hidden = false;
   const input = pick.querySelector("input");
+  const dates = pick.querySelector("select");
   const list = document.getElementById(pick.dataset.pick);
   const add = () => {
     const name = input.value.trim();
     if (![...input.list.options].some((o) => o.value === name)) return;
     const lines = list.value.split("\n").map((l) => l.trim()).filter(Boolean);
-    if (!lines.includes(name)) lines.push(name);
+    const line = `${name} ${dates.value}`.trim();
+    if (!lines.includes(line)) lines.push(line);
     list.value = lines.join("\n");
     input.value = "";
     list.dispatchEvent(new Event("input", { bubbles: true }));

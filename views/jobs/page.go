@@ -176,7 +176,8 @@ type EditPage struct {
 }
 
 // ShortForm is the form for the ordinary job. All values are as typed. Fields posted: name,
-// title, deps (one a line), type, command, timeout, timezone, when and the fields of its kind:
+// title, deps (one a line, behind it its dates), type, command, timeout, timezone, calendar, calendar_on,
+// calendar_else, biz_date, misfire, overlap, pool, when and the fields of its kind:
 // minutes, minute, time, weekdays, day, nth, weekday, at, every, cron.
 type ShortForm struct {
 	Name, Title, Deps, Type, Command, Timeout, Timezone string
@@ -185,6 +186,9 @@ type ShortForm struct {
 	Saved                                               bool     // the job is there: its name stays
 	Beyond                                              []string // keys of it that the form does not show in full; they stay as written
 	Errors                                              []ui.FieldError
+
+	Calendar, CalendarOn, CalendarElse, BizDate, Misfire, Overlap, Pool string
+	BizDates                                                            []string // rules that are offered
 }
 
 // When is what the builder shows, in the words of domain.Choice.

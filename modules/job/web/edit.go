@@ -46,7 +46,9 @@ func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 		return p, nil
 	}
 	p.Form = jobs.ShortForm{Name: t.form.Name, Title: t.form.Title, Deps: t.form.Deps, Type: "shell", Command: t.form.Command, Timeout: t.form.Timeout,
-		Timezone: t.form.Timezone, When: whenOf(t.when), DefaultZone: h.Jobs.Zone(), Beyond: t.beyond}
+		Timezone: t.form.Timezone, When: whenOf(t.when), DefaultZone: h.Jobs.Zone(), Beyond: t.beyond,
+		Calendar: t.form.Calendar, CalendarOn: t.form.CalendarOn, CalendarElse: t.form.CalendarElse, BizDate: t.form.BizDate, BizDates: domain.BizDateRules(),
+		Misfire: t.form.Misfire, Overlap: t.form.Overlap, Pool: t.form.Pool}
 	names, err := h.Jobs.FirstNames(ctx, httpx.Visible(ctx, domain.ActJobRead), mostOffered)
 	for _, n := range names {
 		p.JobNames = append(p.JobNames, n.Key.String())

@@ -57,7 +57,9 @@ func readFields(form url.Values) typed {
 		kind = domain.ChoiceOwn // posted by hand, without the builder
 	}
 	return typed{mode: modeForm,
-		form: job.Form{Name: form.Get("name"), Title: form.Get("title"), Timezone: form.Get("timezone"), Deps: form.Get("deps"), Command: form.Get("command"), Timeout: form.Get("timeout")},
+		form: job.Form{Name: form.Get("name"), Title: form.Get("title"), Timezone: form.Get("timezone"), Deps: form.Get("deps"), Command: form.Get("command"), Timeout: form.Get("timeout"),
+			Calendar: form.Get("calendar"), CalendarOn: form.Get("calendar_on"), CalendarElse: form.Get("calendar_else"), BizDate: form.Get("biz_date"),
+			Misfire: form.Get("misfire"), Overlap: form.Get("overlap"), Pool: form.Get("pool")},
 		when: domain.Choice{Kind: kind, Minutes: form.Get("minutes"), Minute: form.Get("minute"), Time: form.Get("time"), Weekdays: form["weekdays"], Day: form.Get("day"),
 			Nth: form.Get("nth"), Weekday: form.Get("weekday"), At: form.Get("at"), Every: form.Get("every"), Cron: form.Get("cron")}}
 }
@@ -69,6 +71,10 @@ func whenOf(c domain.Choice) jobs.When {
 
 // writeSchedule puts the choice into the form as it stands in a file.
 func (h *Handlers) writeSchedule(t *typed) {
+	if t.when.Kind == domain.ChoiceUpstream {
+		setSchedule(&t.form, "trigger", string(domain.TriggerUpstream))
+		return
+	}
 	key, value, wrong := h.Words.Written(t.when)
 	if wrong != "" {
 		t.faults = append(t.faults, fault{wrong, value})
@@ -78,7 +84,7 @@ func (h *Handlers) writeSchedule(t *typed) {
 }
 
 func setSchedule(f *job.Form, key, value string) {
-	f.Cron, f.Every, f.At = "", "", ""
+	f.Cron, f.Every, f.At, f.Trigger = "", "", "", ""
 	switch key {
 	case "cron":
 		f.Cron = value
@@ -86,6 +92,8 @@ func setSchedule(f *job.Form, key, value string) {
 		f.Every = value
 	case "at":
 		f.At = value
+	case "trigger":
+		f.Trigger = value
 	}
 }
 
@@ -106,6 +114,9 @@ func (h *Handlers) opened(j domain.Job, mode string) typed {
 // formOf shows a job in the form.
 func (h *Handlers) formOf(j domain.Job) (job.Form, domain.Choice, []string) {
 	when := h.Words.Choice(j.Spec.Schedule, h.zoneOf(j.Spec))
+	if j.Spec.Trigger == domain.TriggerUpstream {
+		when.Kind = domain.ChoiceUpstream
+	}
 	form, beyond := h.Jobs.FormOf(j, when.Every, when.At)
 	return form, when, beyond
 }
@@ -125,12 +136,13 @@ func (h *Handlers) readOld(form url.Values, j domain.Job) typed {
 	if slices.Contains(beyond, "exec") {
 		t.form.Command = was.Command
 	}
+	keepUnasked(&t.form, was, form)
 	locked := slices.Contains(beyond, "schedule")
 	if locked {
 		t.when = when
 	}
 	if locked || h.sameChoice(t.when, when) {
-		t.form.Cron, t.form.Every, t.form.At = was.Cron, was.Every, was.At
+		t.form.Cron, t.form.Every, t.form.At, t.form.Trigger = was.Cron, was.Every, was.At, was.Trigger
 	} else {
 		h.writeSchedule(&t)
 	}
@@ -141,10 +153,23 @@ func (h *Handlers) readOld(form url.Values, j domain.Job) typed {
 	return t
 }
 
+// keepUnasked leaves what was not posted at all, as by a program, as it was.
+func keepUnasked(f *job.Form, was job.Form, posted url.Values) {
+	for name, one := range map[string]struct {
+		is  *string
+		was string
+	}{"calendar": {&f.Calendar, was.Calendar}, "calendar_on": {&f.CalendarOn, was.CalendarOn}, "calendar_else": {&f.CalendarElse, was.CalendarElse},
+		"biz_date": {&f.BizDate, was.BizDate}, "misfire": {&f.Misfire, was.Misfire}, "overlap": {&f.Overlap, was.Overlap}, "pool": {&f.Pool, was.Pool}} {
+		if !posted.Has(name) {
+			*one.is = one.was
+		}
+	}
+}
+
 // sameChoice tells whether two choices are written alike.
 func (h *Handlers) sameChoice(a, b domain.Choice) bool {
-	if a.Kind != b.Kind {
-		return false
+	if a.Kind != b.Kind || a.Kind == domain.ChoiceUpstream {
+		return a.Kind == b.Kind
 	}
 	var x, y [3]string
 	x[0], x[1], x[2] = h.Words.Written(a)
