@@ -88,7 +88,7 @@ func Main(ctx context.Context, c config.Config, version string, now func() time.
 	}
 	stop := serve(ln, profile.Behind(string(c.PprofToken), n.Handler()))
 	defer stop()
-	slog.Info("worker is up", "name", n.Name(), "boot", n.Boot(), "health", "http://"+ln.Addr().String()+"/readyz")
+	slog.Info("worker starts; it takes work once Redis has given it its name", "name", n.Name(), "boot", n.Boot(), "health", "http://"+ln.Addr().String()+"/readyz")
 	return n.Run(ctx)
 }
 

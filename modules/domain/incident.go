@@ -36,6 +36,7 @@ type Recovery string
 const (
 	RecoveredSuccess  Recovery = "success"  // the job succeeded
 	RecoveredSettled  Recovery = "settled"  // no instance is an orphan any more, on a person's word
+	RecoveredKilled   Recovery = "killed"   // no instance is an orphan any more: the last was killed
 	RecoveredTold     Recovery = "told"     // no instance is an orphan any more: its worker reported after all
 	RecoveredBack     Recovery = "back"     // the worker is back
 	RecoveredRight    Recovery = "right"    // the clock is right, or its process has ended

@@ -54,7 +54,7 @@ func TestHowTheLastOrphanEnded(t *testing.T) {
 		w.happen(killed, domain.MoveStop, domain.Status{State: domain.Running, Label: domain.Stopping}, "killed by ana")
 		w.round()
 		all := w.standing()
-		for _, want := range []string{"orphan pay/job1×1→told", "orphan pay/job2×1→settled", "orphan pay/job3×1→settled"} {
+		for _, want := range []string{"orphan pay/job1×1→told", "orphan pay/job2×1→settled", "orphan pay/job3×1→killed"} {
 			if !strings.Contains(all, want) {
 				t.Errorf("%q lacks %q", all, want)
 			}

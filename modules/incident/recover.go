@@ -145,39 +145,42 @@ func (k *Keeper) lookAtOrphans(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var settled, told []store.Case
+	ended := map[domain.Recovery][]store.Case{}
 	for _, c := range cases {
 		in := ins[c.Instance]
 		if in.Label == domain.Orphan {
 			continue
 		}
-		by, err := k.byPerson(ctx, in)
+		how, err := k.noOrphan(ctx, in)
 		if err != nil {
 			return err
 		}
-		if by {
-			settled = append(settled, c)
-		} else {
-			told = append(told, c)
-		}
+		ended[how] = append(ended[how], c)
 	}
-	return errors.Join(k.Store.DropCases(ctx, told, now, domain.RecoveredTold), k.Store.DropCases(ctx, settled, now, domain.RecoveredSettled))
+	// Those that say most of a person's part come last: an incident says how its last orphan ended.
+	for _, how := range []domain.Recovery{domain.RecoveredTold, domain.RecoveredKilled, domain.RecoveredSettled} {
+		err = errors.Join(err, k.Store.DropCases(ctx, ended[how], now, how))
+	}
+	return err
 }
 
-// byPerson reports whether a person ended that an instance was an orphan: settled or
-// killed it. Else its worker told of it after all, or it is gone.
-func (k *Keeper) byPerson(ctx context.Context, in domain.Instance) (bool, error) {
+// noOrphan is how an instance came to be an orphan no more: a person settled it, it was
+// killed, or its worker told of it after all; that too where it is gone.
+func (k *Keeper) noOrphan(ctx context.Context, in domain.Instance) (domain.Recovery, error) {
 	if in.ID == 0 {
-		return false, nil
+		return domain.RecoveredTold, nil
 	}
 	events, err := k.Instances.Events(ctx, in.ID)
-	for _, e := range slices.Backward(events) {
+	how := domain.RecoveredTold
+	for _, e := range slices.Backward(events) { // the first move after it was one counts
 		switch e.Move {
-		case domain.MoveSettle, domain.MoveStop, domain.MoveKill, domain.MoveRerun:
-			return true, err
+		case domain.MoveSettle:
+			how = domain.RecoveredSettled
+		case domain.MoveStop, domain.MoveKill:
+			how = domain.RecoveredKilled
 		case domain.MoveOrphan:
-			return false, err
+			return how, err
 		}
 	}
-	return false, err
+	return how, err
 }

@@ -66,6 +66,8 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 		case ok && a.State == domain.AttemptSent:
 			a.State, a.Outcome, a.FinishedAt, a.Message = domain.AttemptWithdrawn, domain.OutcomeKilled, b.now, note
 			b.attempt(a)
+		case ok && in.Label == domain.Orphan:
+			in.FinishedAt = a.FinishedAt // when it was lost
 		}
 	}
 	return b.move(in, domain.MoveKill, killed, note)

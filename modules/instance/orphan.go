@@ -192,6 +192,15 @@ func (b *batch) lockFree(ctx context.Context, ids []domain.ID) (map[domain.ID]do
 
 // settle moves an orphan as the person said.
 func (b *batch) settle(ctx context.Context, in domain.Instance, v Verdict, reason string) (domain.Instance, error) {
+	if v != VerdictRerun {
+		a, ok, err := b.inForce(ctx, in)
+		if err != nil {
+			return in, err
+		}
+		if ok {
+			in.FinishedAt = a.FinishedAt // when it was lost: how long a person took is no time of its own
+		}
+	}
 	switch v {
 	case VerdictSuccess:
 		return b.move(in, domain.MoveSettle, domain.Status{State: domain.Success}, reason)

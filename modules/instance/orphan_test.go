@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/instance"
@@ -323,6 +324,44 @@ func TestSettleMany(t *testing.T) {
 		}
 		if n := strings.Count(w.audit[len(w.audit)-1], "failed/worker_lost"); n != instance.MaxPicks {
 			t.Errorf("the trail names %d", n)
+		}
+	})
+}
+
+// How long a person took to settle an orphan is no time that its run took.
+func TestAnOrphanTookAsLongAsItRan(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.holding(false)
+		ends := map[string]func(domain.Instance, domain.Attempt){
+			"success": func(in domain.Instance, a domain.Attempt) {
+				w.settle(instance.VerdictSuccess, instance.Pick{ID: in.ID, Attempt: a.ID})
+			},
+			"failed": func(in domain.Instance, a domain.Attempt) {
+				w.settle(instance.VerdictFailed, instance.Pick{ID: in.ID, Attempt: a.ID})
+			},
+			"killed": func(in domain.Instance, _ domain.Attempt) {
+				_, err := w.life.Kill(t.Context(), in.ID, "ana", "")
+				w.ok(err)
+			},
+		}
+		for name, end := range ends {
+			in := w.fire(jobB)
+			a := w.run(in.ID)
+			w.pass(90 * time.Second)
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s"))
+			lost := w.now()
+			w.pass(5 * time.Hour)
+			end(w.is(in.ID, running(domain.Orphan)), a)
+			got := w.get(in.ID)
+			if took := got.FinishedAt.Sub(got.StartedAt); !got.State.Terminal() || !got.FinishedAt.Equal(lost) || took < 90*time.Second || took > 2*time.Minute {
+				t.Errorf("%s: it is %s, took %s and ended at %s, lost at %s", name, got.Status, took, got.FinishedAt, lost)
+			}
+		}
+		in, a := w.orphan()
+		w.pass(time.Hour)
+		w.settle(instance.VerdictRerun, instance.Pick{ID: in.ID, Attempt: a.ID})
+		if got := w.get(in.ID); !got.FinishedAt.IsZero() {
+			t.Errorf("one that goes on has ended at %s", got.FinishedAt)
 		}
 	})
 }

@@ -31,6 +31,7 @@ type taker struct {
 	clock *dbClock
 	marks *marks
 	memo  memo
+	waits complaint // of those that could not be taken
 
 	calendars Calendars
 }
@@ -138,6 +139,9 @@ func (t *taker) group(ctx context.Context, batch []plan.Due) []look {
 	}
 	if err == nil {
 		crash.At("take.committed")
+		if t.waits.over() {
+			slog.Info("due fires are taken again")
+		}
 		return t.after(ctx, r)
 	}
 	t.fast.giveBack(ctx, batch)
@@ -147,7 +151,9 @@ func (t *taker) group(ctx context.Context, batch []plan.Due) []look {
 	}
 	t.marks.add(func(s *Status) { s.Failures++ })
 	if t.away(ctx, err) {
-		slog.Warn("due fires wait", "triggers", len(batch), "error", err)
+		if times, say := t.waits.due(err.Error(), t.clock.own()); say {
+			slog.Warn("due fires wait", "triggers", len(batch), "error", err, "tries", times)
+		}
 		return later(batch, now.Add(awayPause))
 	}
 	if len(batch) == 1 {

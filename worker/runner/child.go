@@ -177,6 +177,9 @@ type stop struct {
 	reason  string
 	at      time.Time
 	forced  bool // SIGKILL was needed
+	// deadly says that the program neither caught nor ignored nor blocked what it was sent: where it ended with an exit code
+	// all the same, it had come to its end by itself in that very moment.
+	deadly bool
 }
 
 // await returns when the leader has ended, which it brings about when ctx, the deadline or the lease says so.
@@ -204,9 +207,13 @@ func (c *child) await(ctx context.Context, r *Runner) stop {
 	if s.outcome == Timeout {
 		s.reason = "timed out after " + s.at.Sub(c.started).Round(time.Millisecond).String()
 	}
+	s.deadly = c.defenceless()
 	s.forced = c.terminate(r)
 	return s
 }
+
+// defenceless reports whether the dump signal can only kill the leader.
+func (c *child) defenceless() bool { return !handles(c.pid, c.spec.DumpSignal) }
 
 // terminate sends the dump signal to the group, gives it the grace to write its stacks and then kills it. It returns when
 // the leader is dead and says whether SIGKILL was needed.

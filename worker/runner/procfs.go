@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +22,27 @@ type proc struct {
 }
 
 func (p proc) dead() bool { return p.state == 'Z' || p.state == 'X' }
+
+// handles reports whether a process catches, ignores or blocks a signal; true where that cannot be read.
+func handles(pid int, sig syscall.Signal) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return true
+	}
+	seen := 0
+	for line := range strings.Lines(string(data)) {
+		name, mask, _ := strings.Cut(line, ":")
+		if name != "SigBlk" && name != "SigIgn" && name != "SigCgt" {
+			continue
+		}
+		bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+		if err != nil || bits>>(sig-1)&1 == 1 {
+			return true
+		}
+		seen++
+	}
+	return seen != 3
+}
 
 // readProc returns what /proc/<pid>/stat says.
 func readProc(pid int) (proc, error) {

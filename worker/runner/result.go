@@ -38,11 +38,17 @@ func (c *child) result(s stop, e ended) Result {
 	default:
 		res.ExitCode = e.status.ExitStatus()
 	}
+	if s.deadly && res.ExitCode >= 0 {
+		s = stop{}
+	}
 	var notes []string
 	switch {
 	case s.outcome != "":
 		res.Outcome = s.outcome
 		notes = append(notes, s.reason)
+		if res.ExitCode >= 0 {
+			notes = append(notes, fmt.Sprintf("the program then ended with exit code %d", res.ExitCode))
+		}
 		if s.forced {
 			notes = append(notes, fmt.Sprintf("SIGKILL was needed %v later", e.at.Sub(s.at).Round(time.Millisecond)))
 		}
