@@ -99,7 +99,8 @@ func (w *Watch) expected(boot int64) *life { return &life{boot: boot, at: w.mono
 
 // Look reads the registry once and judges. An error says that it is away; at its
 // return every clock begins anew, as after a pause in which this process did not look
-// itself: workers may have stood still with it. What the database refuses is logged and made good
+// itself: workers may have stood still with it. So they do where the registry was emptied,
+// which swept away heartbeats that nobody has read. What the database refuses is logged and made good
 // at a later look: it loses nobody and hides nobody.
 func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	beats, emptied, err := w.registry.Beats(ctx)
@@ -111,7 +112,7 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 	w.looked = w.looked && mono.Sub(w.last) <= max(blindLeast, w.lostAfter/2)
 	w.last = mono
 	w.recall(ctx)
-	if !w.looked {
+	if !w.looked || emptied {
 		for _, l := range w.lives {
 			l.at = mono
 		}

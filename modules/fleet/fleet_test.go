@@ -227,6 +227,26 @@ func TestARegistryThatLostItsDataLosesNobodyWhoComesBack(t *testing.T) {
 	})
 }
 
+// What swept the heartbeats away was no silence of their workers, however often it happens; who then stays away is lost.
+func TestARegistryThatIsEmptiedAgainAndAgainLosesNobody(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.live("a", "b")
+		h.emptied = true
+		kept := h.beats
+		h.beats = map[string]protocol.Heartbeat{}
+		h.pass(14 * time.Second)
+		h.want("[a b] | []")
+		h.emptied, h.beats = false, kept
+		h.beat("b")
+		delete(h.beats, "a")
+		h.pass(9 * time.Second)
+		h.beat("b")
+		h.want("[a b] | []")
+		h.pass(3 * time.Second)
+		h.want("[b] | [a:1 has been silent for 10s]")
+	})
+}
+
 func TestALaterBootEndsTheOneBefore(t *testing.T) {
 	each(t, func(t *testing.T, h *hall) {
 		h.live("a")
