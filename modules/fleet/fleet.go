@@ -44,7 +44,8 @@ type Watch struct {
 type life struct {
 	boot   int64
 	seq    int64
-	at     time.Time // when seq last moved
+	at     time.Time // since when its silence counts: when seq last moved, or the registry was back
+	heard  time.Time // on mono: when seq last moved, whatever was away since; zero: not known
 	lost   bool
 	lostAt time.Time // of the rows
 	told   bool      // the row says that it is lost
@@ -173,6 +174,9 @@ func (w *Watch) recall(ctx context.Context) {
 		}
 		if l := w.lives[r.Name]; l != nil && l.boot == r.Boot {
 			l.refusing = r.RefusingAt
+			if since := w.now().Sub(r.SeenAt); l.heard.IsZero() && !r.SeenAt.IsZero() && since > 0 {
+				l.heard = w.mono().Add(-since)
+			}
 		}
 	}
 }
@@ -194,19 +198,19 @@ func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []doma
 				gone = append(gone, domain.Boot{Name: hb.Name, Boot: l.boot, Reason: restarted})
 			}
 			stale := l != nil && hb.Boot < l.boot && l.beat == nil // it stood there all the time
-			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: w.looked && !stale, refusing: refusing}
+			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, heard: mono, beat: hb, proven: w.looked && !stale, refusing: refusing}
 			fresh = true
 		case l.boot != hb.Boot:
 			// an older boot of the same directory: its heartbeat means nothing
 		case l.beat == nil:
 			l.seq, l.beat, l.proven, l.refusing = hb.Seq, hb, w.looked, refusing
 			if w.looked {
-				l.at, l.lost = mono, false
+				l.at, l.heard, l.lost = mono, mono, false
 			}
 			fresh = true
 		case l.seq != hb.Seq:
 			fresh = fresh || l.lost || !l.proven || changed || l.beat.State != hb.State
-			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, beat: hb, proven: true, refusing: refusing}
+			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, heard: mono, beat: hb, proven: true, refusing: refusing}
 		}
 	}
 	return gone, fresh
@@ -228,7 +232,7 @@ func (w *Watch) silent(mono time.Time) []domain.Boot {
 	for name, l := range w.lives {
 		if !l.lost && mono.Sub(l.at) > w.lostAfter {
 			l.lost, l.lostAt = true, w.now()
-			reason := fmt.Sprintf("has been silent for %s", w.lostAfter)
+			reason := fmt.Sprintf("has been silent for %s", w.silence(l, mono))
 			if l.beat != nil && l.beat.Disk != "" {
 				reason += ", and could not write its journal before that: " + l.beat.Disk
 			}
@@ -237,6 +241,18 @@ func (w *Watch) silent(mono time.Time) []domain.Boot {
 	}
 	return gone
 }
+
+// silence is how long nothing was heard of a life that is lost, to the second; at least the patience. It is the longer
+// by the outages in which no patience ran.
+func (w *Watch) silence(l *life, mono time.Time) time.Duration {
+	if long := mono.Sub(l.heard).Truncate(time.Second); !l.heard.IsZero() && long > w.lostAfter+looksLate {
+		return long
+	}
+	return w.lostAfter
+}
+
+// looksLate is how much later than the patience ends a loss may be found in the ordinary way.
+const looksLate = 2 * time.Second
 
 // forget drops lives that are lost, told and no longer in the registry.
 func (w *Watch) forget(beats []protocol.Heartbeat) {
@@ -270,7 +286,7 @@ func (w *Watch) save(ctx context.Context, mono time.Time, changed bool) {
 			err = errors.Join(err, w.store.Lost(ctx, domain.Worker{Name: name, Boot: l.boot, LostAt: l.lostAt}))
 		case l.beat != nil && l.proven:
 			row := worker(*l.beat, false)
-			row.SeenAt, row.RefusingAt = w.now().Add(-mono.Sub(l.at)), l.refusing
+			row.SeenAt, row.RefusingAt = w.now().Add(-mono.Sub(l.heard)), l.refusing
 			rows = append(rows, row)
 		}
 	}
