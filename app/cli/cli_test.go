@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -294,6 +295,38 @@ func TestLogsFollowThroughABreakAndToTheNextAttempt(t *testing.T) {
 	}
 	if strings.Join(opened, ", ") != "71 after , 71 after 2, 72 after " {
 		t.Errorf("streams: %q", opened)
+	}
+}
+
+// Output is followed from a server that answers later than a single call waits, be it of an instance or of its shards;
+// what is only read once is not waited for like that.
+func TestLogsFollowFromAServerThatIsAway(t *testing.T) {
+	const away = 4 * time.Second // a call alone is repeated for 3 s
+	a := newAPI(t)
+	var began sync.Once
+	var back time.Time
+	later := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			began.Do(func() { back = time.Now().Add(away) })
+			if time.Now().Before(back) {
+				http.Error(w, "AX is starting", http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	a.special["GET /api/v1/instances/7"] = later(`{"id":"7","state":"success","attempts":[{"id":"71","ordinal":1}]}`)
+	a.special["GET /api/v1/instances/7/logs/stream"] = func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "id: 1\ndata: [[1,1769990400000,\"stdout\",\"one\"]]\n\nevent: end\ndata: {}\n\n")
+	}
+	a.special["GET /api/v1/instances/8/logs"] = func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "AX is starting", http.StatusServiceUnavailable)
+	}
+	if got := a.ax(t, "logs", "8"); got.code == 0 {
+		t.Error(got)
+	}
+	if got := a.ax(t, "logs", "-f", "7"); got.code != 0 || got.out != "one\n" {
+		t.Error(got)
 	}
 }
 

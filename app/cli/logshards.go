@@ -47,7 +47,7 @@ func (r *reading) shardOf(ctx context.Context) error {
 
 // look reads an instance, or a shard by its own id.
 func (r *reading) look(ctx context.Context, id string) (row, error) {
-	doc, err := r.c.Get(ctx, client.Instance(id), nil)
+	doc, err := r.get(ctx, client.Instance(id), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (r *reading) look(ctx context.Context, id string) (row, error) {
 
 // page reads the next lines of an attempt, "" for the newest.
 func (r *reading) page(ctx context.Context, attempt string, after int64) (o output, err error) {
-	doc, err := r.c.Get(ctx, client.Instance(r.id)+"/logs", url.Values{"attempt": {attempt}, "after": {strconv.FormatInt(after, 10)}})
+	doc, err := r.get(ctx, client.Instance(r.id)+"/logs", url.Values{"attempt": {attempt}, "after": {strconv.FormatInt(after, 10)}})
 	if err != nil {
 		return o, err
 	}
@@ -64,6 +64,20 @@ func (r *reading) page(ctx context.Context, attempt string, after int64) (o outp
 		return o, fmt.Errorf("the server's lines can't be read: %w", err)
 	}
 	return o, nil
+}
+
+// get asks the server; while it is followed, one that gives no answer is asked again for as long as the patience lasts.
+func (r *reading) get(ctx context.Context, path string, query url.Values) (json.RawMessage, error) {
+	asked := r.p.now()
+	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
+		doc, err := r.c.Get(ctx, path, query)
+		if err == nil || !r.follow || !client.Passing(err) || ctx.Err() != nil || r.p.now().Sub(asked) > patience {
+			return doc, err
+		}
+		if err := rest(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // partOf is the reading of a shard, whose lines say so.
