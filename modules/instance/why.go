@@ -243,7 +243,7 @@ func whySent(f Facts) Sentence {
 		}
 		return say("why.executing", "target", a.Target, "at", in.StartedAt, "took", max(f.Now.Sub(in.StartedAt), 0))
 	case domain.Stopping:
-		return say("why.stopping", "target", a.Target, "at", a.KillAt)
+		return whyStopping(f)
 	case domain.Orphan:
 		return say("why.orphan", "target", a.Target)
 	}

@@ -27,9 +27,9 @@ type RedisFault struct {
 	Said    string    // in its words
 }
 
-// unheard is since when the broker hears of no worker at all although it is active:
-// Redis does not answer it. False: it hears of some, or there are none. Of a fault that
-// is not known, the last heartbeat stands for its beginning.
+// unheard is since when nothing is heard of any worker although a broker is active. False: some are heard, or there are
+// none. Of a fault that is not known, the last heartbeat that was written down stands for its beginning; which store was
+// away is not known then.
 func unheard(f Facts) (since time.Time, is bool) {
 	if !f.BrokerKnown || !f.BrokerThere {
 		return time.Time{}, false
@@ -42,11 +42,7 @@ func unheard(f Facts) (since time.Time, is bool) {
 			since = w.SeenAt
 		}
 	}
-	patience := f.LostAfter
-	if patience == 0 {
-		patience = lostAfter
-	}
-	return since, !since.IsZero() && f.Now.Sub(since) > patience+unheardMargin
+	return since, !since.IsZero() && f.Now.Sub(since) > f.patience()+unheardMargin
 }
 
 // seenSlack is how much older than a fault the last heartbeat may be that was written down.
@@ -92,21 +88,80 @@ func whatKeeps(f Facts) (Sentence, bool) {
 	case deaf && withTarget(in):
 		return saidDeaf(f, since), true
 	}
-	return Sentence{}, false
+	return unheardTarget(f)
 }
 
-// saidDeaf says that no worker is heard, and since when: that is never before what the sentence beside it tells of.
+// unheardTarget says of a worker that nothing was heard of it for longer than a worker can be silent that is looked
+// after: an outage is over, and it has its whole patience again before it counts as lost.
+func unheardTarget(f Facts) (Sentence, bool) {
+	if f.Attempt == nil || !withTarget(f.Instance) {
+		return Sentence{}, false
+	}
+	w, silent := silentTarget(f)
+	if !silent || !w.LostAt.IsZero() || w.State == domain.WorkerGone || f.Now.Sub(w.SeenAt) <= f.patience()+unheardMargin {
+		return Sentence{}, false
+	}
+	return say("why.unheard_target", "target", w.Name, "at", w.SeenAt, "limit", f.patience()), true
+}
+
+// patience is how long a worker may be silent.
+func (f Facts) patience() time.Duration {
+	if f.LostAfter == 0 {
+		return lostAfter
+	}
+	return f.LostAfter
+}
+
+// whyStopping says what is known of a stop that was asked for: that the worker was told so cannot be known before it
+// says that it ended, and while it cannot be reached it is not.
+func whyStopping(f Facts) Sentence {
+	a := f.Attempt
+	key := "why.stopping"
+	if _, keeps := whatKeeps(f); keeps {
+		key = "why.stopping_unsure"
+		if f.Outage.Redis.Since.Before(a.KillAt) && f.knownDeaf() {
+			key = "why.stopping_untold"
+		}
+	}
+	return say(key, "target", a.Target, "at", a.KillAt)
+}
+
+// knownDeaf reports whether a fault of Redis is known that keeps the active broker from workers.
+func (f Facts) knownDeaf() bool {
+	return f.BrokerKnown && f.BrokerThere && !f.Outage.Redis.Since.IsZero()
+}
+
+// saidDeaf says that no worker is heard, and since when: that is never before what the sentence beside it tells of, but for
+// a stop that was asked for meanwhile.
 func saidDeaf(f Facts, since time.Time) Sentence {
 	if a := f.Attempt; a != nil {
 		since = notBefore(since, a.DispatchedAt, a.GrantedAt, a.KillAt, f.Instance.StartedAt)
+		if f.Instance.Label == domain.Stopping && a.KillAt.After(since) {
+			return saidDeafSince(f, since)
+		}
 	}
 	switch r := f.Outage.Redis; {
 	case r.Answers:
 		return say("why.redis_refuses_sent", "at", since, "said", r.Said)
 	case !r.Since.IsZero() && r.Broker != "":
 		return say("why.no_redis_sent_of", "at", since, "broker", r.Broker, "said", r.Said)
+	case !r.Since.IsZero():
+		return say("why.no_redis_sent", "at", since)
 	}
-	return say("why.no_redis_sent", "at", since)
+	return say("why.unheard_sent", "at", since)
+}
+
+// saidDeafSince says the same beside a stop that was asked for after since: how it stood then is not what is told of it.
+func saidDeafSince(f Facts, since time.Time) Sentence {
+	switch r := f.Outage.Redis; {
+	case r.Answers:
+		return say("why.redis_refuses_stop", "at", since, "said", r.Said)
+	case !r.Since.IsZero() && r.Broker != "":
+		return say("why.no_redis_stop_of", "at", since, "broker", r.Broker, "said", r.Said)
+	case !r.Since.IsZero():
+		return say("why.no_redis_stop", "at", since)
+	}
+	return say("why.unheard_stop", "at", since)
 }
 
 // limit says until when an instance waits at most, and what happens then.

@@ -63,7 +63,7 @@ func limited(f *instance.Facts) { f.Instance.WakeAt = at(until) }
 
 func noBroker(f *instance.Facts) { f.BrokerThere = false }
 
-func noRedis(f *instance.Facts) { f.Now = f.Now.Add(time.Minute) }
+func nobodyHeard(f *instance.Facts) { f.Now = f.Now.Add(time.Minute) }
 
 func worker(change func(w *domain.Worker)) func(f *instance.Facts) {
 	return func(f *instance.Facts) { change(&f.Workers[0]) }
@@ -90,7 +90,7 @@ func waits() []wait {
 		{"pool, a place is free", domain.HeldPool, pool(3, 2), "which has a free place now (2 of 3 are taken)", "现在有空位（2 / 3）", from},
 		{"queue: the pool is full", domain.Queued, pool(3, 3), "pool db is full: 3 of 3", "资源池 db 已满", from},
 		{"queue: no broker", domain.Queued, noBroker, "but no broker is active", "没有活动的 broker", from},
-		{"queue: no Redis", domain.Queued, noRedis, "Redis, through which workers are reached, has not answered the broker since", "连不上用来联系执行节点的 Redis", []string{since, heard}},
+		{"queue: nobody heard", domain.Queued, nobodyHeard, "nothing that was heard of workers has been written down: Redis, through which workers are reached, the database or the broker is away", "没有记录到任何节点的消息", []string{since, heard}},
 		{"queue: no worker", domain.Queued, func(f *instance.Facts) { f.Workers = nil }, "no worker is alive", "没有存活的执行节点", from},
 		{"queue: all lost", domain.Queued, worker(func(w *domain.Worker) { w.LostAt = at(now) }), "the only one known is lost", "全部失联", from},
 		{"queue: type", domain.Queued, worker(func(w *domain.Worker) { w.Types = nil }), "no worker alive runs the type shell", "不支持类型 shell", from},
@@ -105,8 +105,8 @@ func waits() []wait {
 		{"for a thread", domain.Dispatched, nil, "waits for a free thread", "等待空闲线程", from},
 		{"running", domain.Executing, nil, "It runs on w1 since {since}, for 5 min 6 s so far. At {until} it is ended, by its time-out of 30 min", "将因超时被终止", both},
 		{"running, silent", domain.Executing, func(f *instance.Facts) { f.Now = f.Now.Add(3 * time.Second) }, "If it stays silent it soon counts as lost, and then the task is sent to another worker", "没有心跳", []string{heard}},
-		{"running without a broker", domain.Executing, func(f *instance.Facts) { noBroker(f); noRedis(f) }, "No broker is active, so that is how it stood when one was", "没有活动的 broker", from},
-		{"running without Redis", domain.Executing, noRedis, "since then Redis, through which workers are heard, has not answered the broker. Nobody counts as lost for it", "不会因此判定任何节点失联", []string{since, heard}},
+		{"running without a broker", domain.Executing, func(f *instance.Facts) { noBroker(f); nobodyHeard(f) }, "No broker is active, so that is how it stood when one was", "没有活动的 broker", from},
+		{"running, nobody heard", domain.Executing, nobodyHeard, "the database or the broker is away, or was until just now. Nobody counts as lost for it", "不会因此判定任何节点失联", []string{since, heard}},
 		{"stopping", domain.Stopping, limited, "has not said yet that it ended. If its end is not confirmed by {until}, it counts as killed", "按已终止处理", both},
 		{"stopping without a broker", domain.Stopping, noBroker, "No broker is active", "没有活动的 broker", from},
 		{"orphan", domain.Orphan, nil, "a person must say what happened", "需要人工确认", nil},
@@ -148,7 +148,7 @@ func TestWhyTellsTheTruthOfEachWait(t *testing.T) {
 // A worker that alone is silent is not taken for a Redis that is, and a broker that is away is not taken for a silent worker.
 func TestWhyTellsWhoIsSilent(t *testing.T) {
 	f := waiting(domain.Executing)
-	f.Now = f.Now.Add(time.Minute)
+	f.Now = f.Now.Add(8 * time.Second)
 	f.Workers = append(f.Workers, domain.Worker{Name: "w2", State: domain.WorkerAvailable, SeenAt: f.Now.Add(-time.Second)})
 	if said := instance.Why(f).English(); !strings.Contains(said, "w1 had it, and has been silent") || strings.Contains(said, "Redis") {
 		t.Errorf("one of two is silent: %q", said)
@@ -270,5 +270,76 @@ func TestWhyNoFaultBeginsBeforeWhatIsToldBesideIt(t *testing.T) {
 	f.Now = f.Instance.ReadyAt.Add(time.Minute)
 	if said := instance.Why(f).English(); strings.Count(said, since+" UTC") != 2 {
 		t.Errorf("it is ready since %s: %q", since, said)
+	}
+}
+
+// After an outage nothing is said to run, or to be silent, of which nothing was heard since: until it is heard again, or
+// counts as lost.
+func TestWhyAfterAnOutageSaysWhatWasHeardLast(t *testing.T) {
+	f := waiting(domain.Executing)
+	f.Now = f.Now.Add(time.Minute)
+	f.Workers = append(f.Workers, domain.Worker{Name: "w2", State: domain.WorkerAvailable, SeenAt: f.Now.Add(-time.Second)})
+	for lang, words := range map[string]string{
+		i18n.English: "It was running on w1 since " + since + " UTC when that was last heard; it may have ended since. Nothing was heard of w1 since " + heard + " UTC",
+		"zh-CN":      "自 " + heard + " UTC 起没有 w1 的消息",
+	} {
+		said := instance.Why(f).In(i18n.With(t.Context(), lang))
+		if !strings.Contains(said, words) || strings.Contains(said, "so far") || strings.Contains(said, "time-out") {
+			t.Errorf("%s: %q, want %q", lang, said, words)
+		}
+	}
+	f.Workers[0].LostAt = f.Now
+	if said := instance.Why(f).English(); strings.Contains(said, "was away meanwhile") {
+		t.Errorf("it counts as lost: %q", said)
+	}
+	f.Workers[0].LostAt, f.Workers[0].SeenAt = time.Time{}, f.Now
+	if said := instance.Why(f).English(); !strings.Contains(said, "It runs on w1") {
+		t.Errorf("it is heard again: %q", said)
+	}
+}
+
+// Where no fault is known no store is blamed: the database may as well have been away as Redis.
+func TestWhyBlamesNoStoreUnknown(t *testing.T) {
+	for _, label := range []domain.Label{domain.Queued, domain.Dispatched, domain.Executing, domain.Stopping} {
+		f := waiting(label)
+		nobodyHeard(&f)
+		if said := instance.Why(f).English(); strings.Contains(said, "answered the broker") || !strings.Contains(said, "the database or the broker is away") {
+			t.Errorf("%s: %q", label, said)
+		}
+	}
+}
+
+// Nobody is said to have been told of a kill while nobody could tell it, and the kill is not told of as older than it is.
+func TestWhyAKillInAnOutageIsNotTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		killed   time.Duration // after the fault began
+		redis    instance.RedisFault
+		says     []string
+		chinese  string
+		mentions bool // "that is how it stood"
+	}{
+		"away, by its broker": {50 * time.Second, instance.RedisFault{Broker: "b1", Said: "refused"}, []string{"w1 could not be told of it since then", "the broker (b1) cannot reach Redis"}, "此后一直无法通知 w1", false},
+		"away":                {50 * time.Second, instance.RedisFault{Said: "refused"}, []string{"w1 could not be told of it since then", "has not answered the broker"}, "此后一直无法通知 w1", false},
+		"refusing":            {50 * time.Second, instance.RedisFault{Answers: true, Said: "OOM"}, []string{"w1 could not be told of it since then", "has taken no writes: OOM"}, "此后一直无法通知 w1", false},
+		"killed before":       {-time.Second, instance.RedisFault{Broker: "b1", Said: "refused"}, []string{"Whether w1 has heard of it is not known"}, "w1 是否已得到通知尚不清楚", true},
+	} {
+		f := waiting(domain.Stopping)
+		f.Now = at(since).Add(2 * time.Minute)
+		began := at(since).Add(time.Minute)
+		c.redis.Since = began
+		f.Outage.Redis, f.Attempt.KillAt = c.redis, began.Add(c.killed)
+		f.Workers[0].SeenAt = began.Add(-3 * time.Second)
+		said := instance.Why(f).English()
+		for _, words := range append(c.says, "asked for at "+f.Attempt.KillAt.Format(time.DateTime), began.Format(time.DateTime)) {
+			if !strings.Contains(said, words) {
+				t.Errorf("%s: %q, want %q", name, said, words)
+			}
+		}
+		if strings.Contains(said, "was told") || strings.Contains(said, "is told so until") || strings.Contains(said, "That is how it stood") != c.mentions {
+			t.Errorf("%s: %q", name, said)
+		}
+		if zh := instance.Why(f).In(i18n.With(t.Context(), "zh-CN")); !strings.Contains(zh, c.chinese) || strings.ContainsAny(zh, "⟦⟧{}") {
+			t.Errorf("%s: %q", name, zh)
+		}
 	}
 }

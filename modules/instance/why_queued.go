@@ -25,9 +25,11 @@ func whyQueued(f Facts) Sentence {
 		return say("why.redis_refuses", "at", since, "seen", r.Since, "said", r.Said)
 	case !r.Since.IsZero() && r.Broker != "":
 		return say("why.no_redis_of", "at", since, "seen", r.Since, "broker", r.Broker, "said", r.Said)
+	case !r.Since.IsZero():
+		return say("why.no_redis", "at", since, "seen", notBefore(r.Since, since))
 	}
 	if seen, deaf := unheard(f); deaf {
-		return say("why.no_redis", "at", since, "seen", notBefore(seen, since))
+		return say("why.unheard", "at", since, "seen", notBefore(seen, since))
 	}
 	alive := slices.DeleteFunc(slices.Clone(f.Workers), func(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.LostAt.IsZero() })
 	if len(alive) == 0 {

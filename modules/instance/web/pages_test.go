@@ -92,7 +92,7 @@ func TestInstancePage(t *testing.T) {
 		if f := b.submit(page, page+"/kill", "reason", "wrong date"); f.status != http.StatusSeeOther || f.header.Get("Location") != page {
 			t.Errorf("kill: %d %s %s", f.status, f.header.Get("Location"), f.body)
 		}
-		has(t, "a stopping one", b.get(page), "was told at")
+		has(t, "a stopping one", b.get(page), "end was asked for at")
 		w.end(a, domain.OutcomeKilled, 137, 600)
 		has(t, "a killed one", b.get(page), "killed by person2", "wrong date", page+"/rerun", "/backfills/new?", "dates="+in.BizDate.String(), "reach=downstream", "wanted=missing")
 		for range 2 { // a form sent twice
