@@ -15,17 +15,20 @@ import (
 // What a broker's probes found is told from the first of them on: of several faults that of a Redis that is away.
 func TestAFaultOfRedisIsToldFromItsFirstProbe(t *testing.T) {
 	s, now := &standings{}, time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-	if r := s.worst(now); !r.Since.IsZero() {
+	if r := s.worst(now, anyRedis); !r.Since.IsZero() {
 		t.Errorf("nothing was asked yet: %+v", r)
 	}
 	s.note(redisTransport, nil, time.Now())
 	s.note(redisRegistry, &transport.ProbeError{Answers: true, Err: errors.New("OOM command not allowed")}, time.Now())
-	if r := s.worst(now); !r.Answers || r.Said != "OOM command not allowed" || now.Sub(r.Since).Abs() > time.Minute {
+	if r := s.worst(now, anyRedis); !r.Answers || r.Said != "OOM command not allowed" || now.Sub(r.Since).Abs() > time.Minute {
 		t.Errorf("one takes no writes: %+v", r)
 	}
 	s.note(redisTransport, errors.New("connection refused"), time.Now())
-	if r := s.worst(now); r.Answers || r.Said != "connection refused" {
+	if r := s.worst(now, anyRedis); r.Answers || r.Said != "connection refused" {
 		t.Errorf("one is away: %+v", r)
+	}
+	if r := s.worst(now, carriesHeartbeats); !r.Answers || r.Said != "OOM command not allowed" {
+		t.Errorf("workers are heard through the one that refuses: %+v", r)
 	}
 }
 

@@ -192,9 +192,12 @@ func (p *process) change(ctx context.Context, method, path, sentence string) err
 	return p.document(doc)
 }
 
-// standing is where a worker stands; of one that refuses work, why and since when.
+// standing is where a worker stands; of one that refuses work, why and since when, of a silent one since when.
 func (p *process) standing(r row) string {
 	state := r.text("state")
+	if state == "silent" {
+		return "silent since " + p.when(r.moment("seenAt"))
+	}
 	ms, err := strconv.ParseInt(r.text("skewMs"), 10, 64)
 	if state != "refusing" || err != nil {
 		return state
@@ -210,6 +213,25 @@ func (p *process) standing(r row) string {
 	return said
 }
 
+// running is how many tasks a worker runs; of a silent one that is what it said last.
+func running(r row) string {
+	if r.text("state") == "silent" {
+		return r.text("running") + " when last heard"
+	}
+	return r.text("running")
+}
+
+// noteDeaf says why no worker is heard.
+func (p *process) noteDeaf(answer map[string]json.RawMessage) {
+	var deaf struct {
+		Since time.Time `json:"since"`
+		Said  string    `json:"said"`
+	}
+	if json.Unmarshal(answer["deaf"], &deaf) == nil && !deaf.Since.IsZero() {
+		p.note("no worker can be heard since %s: Redis: %s; they stand here as they were last heard, and none counts as lost for it\n", p.when(deaf.Since), deaf.Said)
+	}
+}
+
 func (p *process) workers() *cobra.Command {
 	var g page
 	cmd := &cobra.Command{Use: "workers", Short: "list workers", Args: cobra.NoArgs, RunE: p.do(func(ctx context.Context, _ []string) error {
@@ -218,9 +240,9 @@ func (p *process) workers() *cobra.Command {
 			return err
 		}
 		head := []string{"WORKER", "BOOT", "STATE", "HOST", "IP", "VERSION", "TYPES", "TAGS", "RUNNING", "LAST SEEN"}
-		return p.list(ctx, listing{name: "workers", query: q, head: head, cells: func(r row) []string {
+		return p.list(ctx, listing{name: "workers", query: q, head: head, beside: p.noteDeaf, cells: func(r row) []string {
 			return []string{r.text("name"), r.text("boot"), p.standing(r), r.text("host"), r.text("ip"), r.text("version"),
-				r.text("types"), r.text("tags"), r.text("running"), p.when(r.moment("seenAt"))}
+				r.text("types"), r.text("tags"), running(r), p.when(r.moment("seenAt"))}
 		}})
 	})}
 	g.flags(cmd)

@@ -49,6 +49,19 @@ func (w Worker) Standing() WorkerState {
 	return w.State
 }
 
+// SilentFrom is the age of a worker's last heartbeat from which on its silence is told: the rows of one that lives are
+// renewed each 3 s, with a heartbeat up to 2 s old.
+const SilentFrom = 6 * time.Second
+
+// StandingAt is Standing at the moment, where what a heartbeat said holds only as long as heartbeats come. deaf says
+// that none of any worker can be heard now.
+func (w Worker) StandingAt(now time.Time, deaf bool) WorkerState {
+	if w.State != WorkerGone && (deaf || now.Sub(w.SeenAt) >= SilentFrom) {
+		return WorkerSilent
+	}
+	return w.Standing()
+}
+
 // WorkerState is where a worker stands.
 type WorkerState string
 
@@ -59,6 +72,9 @@ const (
 	WorkerGone      WorkerState = "lost"
 	// WorkerRefusing is only what people are shown, see Worker.Standing; no worker reports it.
 	WorkerRefusing WorkerState = "refusing"
+	// WorkerSilent is only what people are shown, see Worker.StandingAt: it counts as lost if it stays so, and nothing
+	// is known of what it does now.
+	WorkerSilent WorkerState = "silent"
 )
 
 // Boot is one life of a worker; Reason says why it counts as over.

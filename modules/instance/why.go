@@ -250,10 +250,6 @@ func whySent(f Facts) Sentence {
 	return say("why.between", "status", in.Status)
 }
 
-// silentFrom is the age of a worker's last heartbeat from which on its silence is told: the rows of one that lives are
-// renewed each 3 s, with a heartbeat up to 2 s old.
-const silentFrom = 6 * time.Second
-
 // silentTarget is the worker that holds the granted attempt, and whether nothing was heard of it for too long to say
 // that it does so now.
 func silentTarget(f Facts) (domain.Worker, bool) {
@@ -262,7 +258,7 @@ func silentTarget(f Facts) (domain.Worker, bool) {
 	}
 	for _, w := range f.Workers {
 		if w.Name == f.Attempt.Target && w.Boot == f.Attempt.Boot {
-			return w, f.Now.Sub(w.SeenAt) >= silentFrom
+			return w, f.Now.Sub(w.SeenAt) >= domain.SilentFrom
 		}
 	}
 	return domain.Worker{}, false

@@ -16,18 +16,34 @@ func List(p ListPage) templ.Component {
 	return layout.Page(p.Shell, layout.Meta{Nav: "workers", Title: "workers.title"}, list(p))
 }
 
-func alive(rows []Row) int {
-	n := 0
+// count says how many workers there are, and how many of them are heard.
+func count(ctx context.Context, rows []Row) string {
+	alive, silent := 0, 0
 	for _, r := range rows {
-		if r.Availability != "lost" {
-			n++
+		switch r.Availability {
+		case "lost":
+		case "silent":
+			silent++
+		default:
+			alive++
 		}
 	}
-	return n
+	if silent > 0 {
+		return i18n.T(ctx, "workers.count_silent", "n", len(rows), "alive", alive, "silent", silent)
+	}
+	return i18n.T(ctx, "workers.count", "n", len(rows), "alive", alive)
 }
 
 // refuses reports whether it is alive and takes no work.
 func refuses(r Row) bool { return r.SkewRefused || r.Disk != "" && r.Availability != "lost" }
+
+// tone is the colour of the word beside the name: a silent one is not given up yet, as one that drains is not.
+func tone(r Row) string {
+	if r.Availability == "silent" {
+		return "draining"
+	}
+	return r.Availability
+}
 
 // standing is the word beside the name: where it refuses, what for.
 func standing(r Row) string {

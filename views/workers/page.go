@@ -16,9 +16,10 @@ type ListPage struct {
 	Start string
 	Key   string
 	Error string
+	Deaf  string // why no worker is heard; empty: nothing is known that keeps them from it
 }
 
-// Row is one worker. Availability is available, refusing, draining or lost.
+// Row is one worker. Availability is available, refusing, draining, silent or lost.
 type Row struct {
 	Name          string
 	Availability  string
@@ -36,8 +37,8 @@ type Row struct {
 	SkewRefused   bool          // over the limit: it refuses
 	Disk          string        // why its journal cannot be written, so that it refuses; of a lost one what it said last; empty: it can
 	RefusingSince time.Time     // since when; zero: unknown
-	LostSince     time.Time
-	Held          string // what became of what it held
+	LostSince     time.Time     // when it was found lost
+	Held          string        // what became of what it held
 	RunningURL    string
 	Drain         ui.Action // posts
 	Resume        ui.Action // posts

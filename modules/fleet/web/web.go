@@ -3,6 +3,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,6 +24,10 @@ type Handlers struct {
 	Drains fleet.Drains
 	// Start is the command that starts a worker for this center, without any secret.
 	Start string
+	// Deaf is since when no worker can be heard, and why: the Redis through which they are heard is away or takes no
+	// writes. Zero: nothing of the kind is known.
+	Deaf func(ctx context.Context) (since time.Time, said string, err error)
+	Now  func() time.Time
 }
 
 // Routes is the table.
@@ -42,13 +47,20 @@ func (h *Handlers) Routes() []httpx.Route {
 type apiWorkers struct {
 	Workers []apiWorker `json:"workers"`
 	Cursor  string      `json:"cursor"` // always "": workers are few
+	Deaf    *apiDeaf    `json:"deaf"`   // null: nothing is known that keeps workers from being heard
+}
+
+// apiDeaf is why no worker is heard: all that is told of them is as they were last heard.
+type apiDeaf struct {
+	Since time.Time `json:"since"`
+	Said  string    `json:"said"`
 }
 
 // apiWorker is one worker as it was last seen.
 type apiWorker struct {
 	Name      string              `json:"name"`
 	Boot      int64               `json:"boot"`
-	State     domain.WorkerState  `json:"state"` // available, refusing (its clock is too far off or its disk takes no writes), draining or lost
+	State     domain.WorkerState  `json:"state"` // available, refusing (its clock is too far off or its disk takes no writes), draining, silent (not heard for 6 s, or none can be heard) or lost
 	Host      string              `json:"host"`
 	IP        string              `json:"ip"`
 	Version   string              `json:"version"`
@@ -56,9 +68,9 @@ type apiWorker struct {
 	Tags      []string            `json:"tags"`
 	Lanes     map[domain.Lane]int `json:"lanes"` // threads
 	Cores     int                 `json:"cores"`
-	Running   int                 `json:"running"`
-	SkewMs    int64               `json:"skewMs"` // its clock minus Redis'
-	MeanMs    int64               `json:"meanMs"` // five-minute mean duration; 0 = nothing ran
+	Running   int                 `json:"running"` // by its last heartbeat
+	SkewMs    int64               `json:"skewMs"`  // its clock minus Redis'
+	MeanMs    int64               `json:"meanMs"`  // five-minute mean duration; 0 = nothing ran
 	StartedAt time.Time           `json:"startedAt"`
 	SeenAt    time.Time           `json:"seenAt"`
 	LostAt    *time.Time          `json:"lostAt"`     // null: not lost
@@ -67,8 +79,8 @@ type apiWorker struct {
 	Drain     bool                `json:"drain"`      // a person asked it to take no more
 }
 
-func shape(w domain.Worker) apiWorker {
-	out := apiWorker{Name: w.Name, Boot: w.Boot, State: w.Standing(), Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
+func shape(w domain.Worker, standing domain.WorkerState) apiWorker {
+	out := apiWorker{Name: w.Name, Boot: w.Boot, State: standing, Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
 		Tags: append([]string{}, w.Tags...), Lanes: map[domain.Lane]int{}, Cores: w.Cores, Running: w.Running, SkewMs: w.Skew.Milliseconds(),
 		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain, Disk: w.Disk}
 	for _, lane := range domain.Lanes {
@@ -83,27 +95,53 @@ func shape(w domain.Worker) apiWorker {
 	return out
 }
 
+// seen is all workers at a moment, and why none is heard.
+type seen struct {
+	workers []domain.Worker
+	now     time.Time
+	since   time.Time // none is heard; zero: that is not known
+	said    string
+}
+
+func (s seen) standing(w domain.Worker) domain.WorkerState {
+	return w.StandingAt(s.now, !s.since.IsZero())
+}
+
+// deaf reads whether any worker can be heard now.
+func (h *Handlers) deaf(ctx context.Context) (s seen, err error) {
+	s.now = h.Now()
+	s.since, s.said, err = h.Deaf(ctx)
+	return s, err
+}
+
 // read gives all workers, the lost ones last, each half by name.
-func (h *Handlers) read(c echo.Context) ([]domain.Worker, error) {
-	all, err := h.Drains.Store.List(c.Request().Context())
+func (h *Handlers) read(ctx context.Context) (seen, error) {
+	s, err := h.deaf(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.workers, err = h.Drains.Store.List(ctx)
 	lost := func(w domain.Worker) int {
 		if w.State == domain.WorkerGone {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(all, func(a, b domain.Worker) int { return cmp.Compare(lost(a), lost(b)) })
-	return all, err
+	slices.SortStableFunc(s.workers, func(a, b domain.Worker) int { return cmp.Compare(lost(a), lost(b)) })
+	return s, err
 }
 
 func (h *Handlers) apiList(c echo.Context) error {
-	all, err := h.read(c)
+	all, err := h.read(c.Request().Context())
 	if err != nil {
 		return err
 	}
-	out := apiWorkers{Workers: make([]apiWorker, len(all))}
-	for i, w := range all {
-		out.Workers[i] = shape(w)
+	out := apiWorkers{Workers: make([]apiWorker, len(all.workers))}
+	for i, w := range all.workers {
+		out.Workers[i] = shape(w, all.standing(w))
+	}
+	if !all.since.IsZero() {
+		out.Deaf = &apiDeaf{all.since.UTC(), all.said}
 	}
 	return c.JSON(http.StatusOK, out)
 }
@@ -139,7 +177,11 @@ func (h *Handlers) apiDrain(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, shape(w))
+	s, err := h.deaf(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, shape(w, s.standing(w)))
 }
 
 func (h *Handlers) draining(drain bool) echo.HandlerFunc {
@@ -152,16 +194,19 @@ func (h *Handlers) draining(drain bool) echo.HandlerFunc {
 }
 
 func (h *Handlers) list(c echo.Context) error {
-	all, err := h.read(c)
+	ctx := c.Request().Context()
+	all, err := h.read(ctx)
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
 	p := workers.ListPage{Shell: httpx.Shell(c), Start: h.Start}
+	if !all.since.IsZero() {
+		p.Deaf = i18n.T(ctx, "workers.deaf", "at", i18n.DateTime(ctx, all.since)+" "+i18n.ZoneName(ctx, all.since), "said", i18n.Retell(ctx, all.said))
+	}
 	may := httpx.Can(ctx, domain.EveryProject, domain.ActWorkerDrain)
 	denied := i18n.T(ctx, "http.denied", "action", string(domain.ActWorkerDrain))
-	for _, w := range all {
-		r := row(w)
+	for _, w := range all.workers {
+		r := row(w, all.standing(w))
 		path := "/workers/" + url.PathEscape(w.Name)
 		switch {
 		case !may:
@@ -176,8 +221,8 @@ func (h *Handlers) list(c echo.Context) error {
 	return httpx.Render(c, http.StatusOK, workers.List(p))
 }
 
-func row(w domain.Worker) workers.Row {
-	r := workers.Row{Name: w.Name, Availability: string(w.Standing()), Host: w.Host, IP: w.IP, Boot: w.Boot, Version: w.Version, Types: w.Types, Tags: w.Tags,
+func row(w domain.Worker, standing domain.WorkerState) workers.Row {
+	r := workers.Row{Name: w.Name, Availability: string(standing), Host: w.Host, IP: w.IP, Boot: w.Boot, Version: w.Version, Types: w.Types, Tags: w.Tags,
 		Running: w.Running, Cores: w.Cores, Mean: w.Mean, Heartbeat: w.SeenAt, Skew: w.Skew, SkewRefused: w.State != domain.WorkerGone && w.Skew.Abs() > domain.MaxSkew, RefusingSince: w.RefusingAt, Disk: w.Disk, LostSince: w.LostAt}
 	for _, lane := range domain.Lanes {
 		r.Lanes = append(r.Lanes, workers.Lane{Name: string(lane), Busy: -1, Threads: w.Lanes[lane]})

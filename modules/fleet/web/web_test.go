@@ -19,6 +19,8 @@ import (
 type world struct {
 	*edge.World
 	workers *store.Store
+	deaf    time.Time // since when no worker is heard
+	now     func() time.Time
 }
 
 type audit struct{ a *access.Access }
@@ -29,10 +31,11 @@ func (a audit) Changed(ctx context.Context, project domain.ID, action, object, b
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
 	dbtest.Each(t, func(t *testing.T, url string) {
-		w := &world{}
+		w := &world{now: time.Now}
 		w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
 			w.workers = store.New(e.DB)
-			return (&web.Handlers{Drains: fleet.Drains{Store: w.workers, Audit: audit{e.Access}}, Start: "ax --mode=worker"}).Routes()
+			return (&web.Handlers{Drains: fleet.Drains{Store: w.workers, Audit: audit{e.Access}}, Start: "ax --mode=worker", Now: func() time.Time { return w.now() },
+				Deaf: func(context.Context) (time.Time, string, error) { return w.deaf, "connection refused", nil }}).Routes()
 		})
 		fn(t, w)
 	})
@@ -54,7 +57,7 @@ func alive(name string) domain.Worker {
 // The page shows each worker with its state and how far its clock is off. (J-C21)
 func TestWorkersAreListedTheLostOnesLast(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		if a := w.API(edge.AdminToken, "GET", "/api/v1/workers", ""); a.Body != `{"workers":[],"cursor":""}`+"\n" {
+		if a := w.API(edge.AdminToken, "GET", "/api/v1/workers", ""); a.Body != `{"workers":[],"cursor":"","deaf":null}`+"\n" {
 			t.Errorf("none: %s", a.Body)
 		}
 		b := w.Browser("admin", edge.AdminPassword)
@@ -174,6 +177,67 @@ func TestWhoMayDrain(t *testing.T) {
 		}
 		if trail := strings.Join(w.Trail(), "\n"); !strings.Contains(trail, "local worker.drain POST /api/v1/workers/w/drain refused") {
 			t.Errorf("a refusal is not in the trail:\n%s", trail)
+		}
+	})
+}
+
+// The last heartbeat is told as such, not the moment at which the center gave the worker up.
+func TestALostWorkersLastHeartbeatIsTheOneThatWasHeard(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		gone := alive("gone")
+		gone.SeenAt = gone.SeenAt.Add(-18 * time.Second)
+		gone.State, gone.LostAt = domain.WorkerGone, gone.SeenAt.Add(11*time.Second)
+		w.seen(gone)
+		page := w.Browser("admin", edge.AdminPassword).Get("/workers", "Accept-Language", "en").Body
+		_, banner, _ := strings.Cut(page, `class="worker-lost"`)
+		banner, _, _ = strings.Cut(banner, "</p>")
+		heard, lost := strings.Index(banner, gone.SeenAt.Format(time.RFC3339Nano)), strings.Index(banner, gone.LostAt.Format(time.RFC3339Nano))
+		if words := strings.Index(banner, "counted as lost"); !strings.Contains(banner, "Last heartbeat") || heard < 0 || words < heard || lost < words {
+			t.Errorf("heard at %s, lost at %s: %s", gone.SeenAt, gone.LostAt, banner)
+		}
+	})
+}
+
+// Who is not heard is not told as available, and whoever cannot be heard at all says so.
+func TestASilentWorkerIsToldAsSilent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		silent, fresh, gone := alive("silent"), alive("fresh"), alive("gone")
+		at := silent.SeenAt
+		w.now = func() time.Time { return at }
+		silent.SeenAt = at.Add(-domain.SilentFrom)
+		fresh.SeenAt = silent.SeenAt.Add(time.Millisecond)
+		gone.State, gone.LostAt = domain.WorkerGone, at
+		w.seen(silent, fresh, gone)
+		states := func() string {
+			var got struct {
+				Workers []struct{ Name, State string }
+				Deaf    *struct{ Said string }
+			}
+			w.API(edge.AdminToken, "GET", "/api/v1/workers", "").JSON(t, &got)
+			out := ""
+			for _, x := range got.Workers {
+				out += x.Name + " " + x.State + ", "
+			}
+			if got.Deaf != nil {
+				out += got.Deaf.Said
+			}
+			return out
+		}
+		page := func() string {
+			return w.Browser("admin", edge.AdminPassword).Get("/workers", "Accept-Language", "en").Body
+		}
+		if got := states(); got != "fresh available, silent silent, gone lost, " {
+			t.Error(got)
+		}
+		if p := page(); !strings.Contains(p, "3 workers, 1 alive, 1 silent") || strings.Contains(p, "no worker can be heard") {
+			t.Error(p)
+		}
+		w.deaf = at.Add(-time.Second)
+		if got := states(); got != "fresh silent, silent silent, gone lost, connection refused" {
+			t.Error(got)
+		}
+		if p := page(); !strings.Contains(p, "3 workers, 0 alive, 2 silent") || !strings.Contains(p, "no worker can be heard, for the Redis through which they are heard: connection refused") {
+			t.Error(p)
 		}
 	})
 }
