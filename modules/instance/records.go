@@ -46,7 +46,7 @@ func (r *Records) Explain(ctx context.Context, in domain.Instance) (Facts, error
 		}
 	}
 	switch in.Label {
-	case domain.WaitingDeps:
+	case domain.WaitingDeps, domain.DepsTimeout:
 		err = r.explainDeps(ctx, &f)
 	case domain.HeldOverlap:
 		err = r.explainOverlap(ctx, &f)

@@ -14,7 +14,7 @@ type Facts struct {
 	Instance domain.Instance
 	Spec     domain.JobSpec
 	Attempt  *domain.Attempt // the one in force, or the last
-	Missing  []Dependency    // waiting_deps: what is not met
+	Missing  []Dependency    // waiting_deps, deps_timeout: what is not met now
 	InWay    *domain.Instance
 	Pool     *PoolFacts       // held_pool, or queued where the job names one
 	Cause    *domain.Instance // upstream_failed: as it now stands
@@ -108,6 +108,9 @@ func whyFailed(f Facts) Sentence {
 	case domain.QueueTimeout:
 		return say("why.queue_timeout", "limit", seconds(f.Spec.QueueTimeoutSec))
 	case domain.DepsTimeout:
+		if len(f.Missing) > 0 {
+			return say("why.deps_timeout_of", "limit", seconds(f.Spec.DepsTimeoutSec), "list", missingNow(f.Missing))
+		}
 		return say("why.deps_timeout", "limit", seconds(f.Spec.DepsTimeoutSec))
 	case domain.WorkerLost:
 		if f.Settle != nil {
@@ -183,17 +186,23 @@ func whyWaiting(f Facts) Sentence {
 	if len(f.Missing) == 0 {
 		return say("why.deps_met")
 	}
-	var names []Sentence
-	for _, m := range f.Missing[:min(len(f.Missing), maxNamed)] {
-		names = append(names, whyMissing(m))
-	}
-	if more := len(f.Missing) - maxNamed; more > 0 {
-		names = append(names, say("why.and_more", "n", more))
-	}
+	names := missingNow(f.Missing)
 	if in := f.Instance; in.RunNo <= 1 && !in.CreatedAt.IsZero() { // a later run waits since its request
 		return say("why.waiting_deps_since", "list", names, "at", in.CreatedAt)
 	}
 	return say("why.waiting_deps", "list", names)
+}
+
+// missingNow says of dependencies that are not met how they stand now, the first few of them.
+func missingNow(ms []Dependency) []Sentence {
+	var out []Sentence
+	for _, m := range ms[:min(len(ms), maxNamed)] {
+		out = append(out, whyMissing(m))
+	}
+	if more := len(ms) - maxNamed; more > 0 {
+		out = append(out, say("why.and_more", "n", more))
+	}
+	return out
 }
 
 // whyMissing says of one dependency what it waits for.

@@ -94,7 +94,7 @@ func waits() []wait {
 		{"queue: no worker", domain.Queued, func(f *instance.Facts) { f.Workers = nil }, "no worker is alive", "没有存活的执行节点", from},
 		{"queue: all lost", domain.Queued, worker(func(w *domain.Worker) { w.LostAt = at(now) }), "the only one known is lost", "全部失联", from},
 		{"queue: type", domain.Queued, worker(func(w *domain.Worker) { w.Types = nil }), "no worker alive runs the type shell", "不支持类型 shell", from},
-		{"queue: tag", domain.Queued, func(f *instance.Facts) { f.Spec.Tags = []string{"gpu"} }, "has all its tags (gpu); no such worker has gpu at all; w1 lacks gpu", "w1 缺少 gpu", from},
+		{"queue: tag", domain.Queued, func(f *instance.Facts) { f.Spec.Tags = []string{"gpu"} }, "no worker alive that runs shell has any of its tags: gpu (alive: w1)", "都没有标签 gpu（存活：w1）", from},
 		{"queue: draining", domain.Queued, worker(func(w *domain.Worker) { w.Drain = true }), "takes no more work (w1)", "不再接收任务（w1）", from},
 		{"queue: disk", domain.Queued, worker(func(w *domain.Worker) { w.Disk = "disk full (no space left on device)" }), "can write its journal: w1: disk full (no space left on device). They", "都无法写入 journal：w1：磁盘已满（no space left on device）。", from},
 		{"queue: lane", domain.Queued, worker(func(w *domain.Worker) { w.Lanes = nil }), "has a thread in lane default", "没有线程", from},

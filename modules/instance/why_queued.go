@@ -31,7 +31,7 @@ func whyQueued(f Facts) Sentence {
 	if seen, deaf := unheard(f); deaf {
 		return say("why.unheard", "at", since, "seen", notBefore(seen, since))
 	}
-	alive := slices.DeleteFunc(slices.Clone(f.Workers), func(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.LostAt.IsZero() })
+	alive := slices.DeleteFunc(slices.Clone(f.Workers), gone)
 	if len(alive) == 0 {
 		if lost := len(f.Workers); lost > 0 {
 			return say("why.all_lost", "n", lost, "at", since)
@@ -44,12 +44,16 @@ func whyQueued(f Facts) Sentence {
 		}
 	}
 	typed := having(alive, func(w domain.Worker) bool { return slices.Contains(w.Types, f.Spec.Exec.Type) })
+	lost := having(f.Workers, func(w domain.Worker) bool { return gone(w) && fits(w, f) })
+	if len(typed) == 0 && len(lost) > 0 {
+		return say("why.fit_lost", "n", len(lost), "workers", nameAll(lost), "alive", nameAll(alive), "at", since)
+	}
 	if len(typed) == 0 {
 		return say("why.no_type", "type", f.Spec.Exec.Type, "workers", nameAll(alive), "at", since)
 	}
 	tagged := having(typed, func(w domain.Worker) bool { return len(lacking(w, f.Spec.Tags)) == 0 })
 	if len(tagged) == 0 {
-		return say("why.no_tags", "type", f.Spec.Exec.Type, "tags", strings.Join(f.Spec.Tags, ", "), "nearest", nearest(typed, f.Spec.Tags), "at", since)
+		return whyNoTags(f, typed, lost)
 	}
 	taking := having(tagged, func(w domain.Worker) bool { return w.State == domain.WorkerAvailable && !w.Drain })
 	if len(taking) == 0 {
@@ -64,6 +68,27 @@ func whyQueued(f Facts) Sentence {
 		return say("why.clock", "list", clocks(writing), "at", since)
 	}
 	return whyNoRoom(f, timely)
+}
+
+// gone reports whether a worker counts as lost.
+func gone(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.LostAt.IsZero() }
+
+// fits reports whether a worker is one that the instance waits for, by its name, type and tags.
+func fits(w domain.Worker, f Facts) bool {
+	only := f.Instance.Worker
+	return (only == "" || only == w.Name) && slices.Contains(w.Types, f.Spec.Exec.Type) && len(lacking(w, f.Spec.Tags)) == 0
+}
+
+// whyNoTags says that none of the workers alive that run the type has all tags, or that those which have them are lost.
+func whyNoTags(f Facts, typed, lost []domain.Worker) Sentence {
+	since, tags := f.Instance.ReadyAt, strings.Join(f.Spec.Tags, ", ")
+	if len(lost) > 0 {
+		return say("why.fit_lost", "n", len(lost), "workers", nameAll(lost), "alive", nameAll(typed), "at", since)
+	}
+	if len(unoffered(typed, f.Spec.Tags)) == len(f.Spec.Tags) {
+		return say("why.no_tag", "type", f.Spec.Exec.Type, "tags", tags, "workers", nameAll(typed), "at", since)
+	}
+	return say("why.no_tags", "type", f.Spec.Exec.Type, "tags", tags, "nearest", nearest(typed, f.Spec.Tags), "at", since)
 }
 
 // disks says of each worker what its disk says, the first few of them.
@@ -140,12 +165,18 @@ func lacking(w domain.Worker, tags []string) []string {
 	return out
 }
 
-// nearest says which of the tags no worker has at all, and of those that lack the fewest, which.
-func nearest(ws []domain.Worker, tags []string) []Sentence {
-	var out []Sentence
-	nobody := slices.DeleteFunc(slices.Clone(tags), func(t string) bool {
+// unoffered is which of the tags no worker has.
+func unoffered(ws []domain.Worker, tags []string) []string {
+	return slices.DeleteFunc(slices.Clone(tags), func(t string) bool {
 		return slices.ContainsFunc(ws, func(w domain.Worker) bool { return slices.Contains(w.Tags, t) })
 	})
+}
+
+// nearest says which of the tags no worker has at all, and of those workers that lack the fewest, which, or that they have
+// all others.
+func nearest(ws []domain.Worker, tags []string) []Sentence {
+	var out []Sentence
+	nobody := unoffered(ws, tags)
 	if len(nobody) > 0 {
 		out = append(out, say("why.nobody_has", "tags", strings.Join(nobody, ", ")))
 	}
@@ -154,6 +185,9 @@ func nearest(ws []domain.Worker, tags []string) []Sentence {
 		fewest = min(fewest, len(lacking(w, tags)))
 	}
 	near := having(ws, func(w domain.Worker) bool { return len(lacking(w, tags)) == fewest })
+	if len(nobody) > 0 && fewest == len(nobody) {
+		return append(out, say("why.has_rest", "workers", nameAll(near)))
+	}
 	for _, w := range near[:min(len(near), maxNamed)] {
 		out = append(out, say("why.lacks", "worker", w.Name, "tags", strings.Join(lacking(w, tags), ", ")))
 	}

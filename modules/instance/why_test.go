@@ -74,8 +74,11 @@ func TestWhyQueued(t *testing.T) {
 		{"all lost", []domain.Worker{worker("w1", func(w *domain.Worker) { w.State = domain.WorkerGone }), worker("w2", func(w *domain.Worker) { w.LostAt = time.Now() })}, true, "all 2 known are lost"},
 		{"no broker", []domain.Worker{worker("w1", nil)}, false, "no broker is active"},
 		{"no type", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Types = []string{"http"} })}, true, "no worker alive runs the type shell (alive: w1)"},
-		{"no tags", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = nil }), worker("w2", func(w *domain.Worker) { w.Tags = []string{"db"} })}, true, "has all its tags (db, gpu); no such worker has gpu at all; w2 lacks gpu."},
+		{"no tags", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = nil }), worker("w2", func(w *domain.Worker) { w.Tags = []string{"db"} })}, true, "has all its tags (db, gpu); no such worker has gpu at all; those with all others: w2."},
 		{"tags apart", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = []string{"gpu"} }), worker("w2", func(w *domain.Worker) { w.Tags = []string{"db"} }), worker("w3", func(w *domain.Worker) { w.Tags = nil })}, true, "has all its tags (db, gpu); w1 lacks db; w2 lacks gpu."},
+		{"a tag that nobody has", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Tags = nil }), worker("w2", func(w *domain.Worker) { w.Tags = nil })}, true, "no worker alive that runs shell has any of its tags: db, gpu (alive: w1, w2)."},
+		{"its tags are lost", []domain.Worker{worker("w1", func(w *domain.Worker) { w.State = domain.WorkerGone }), worker("w2", func(w *domain.Worker) { w.Tags = nil }), worker("w3", func(w *domain.Worker) { w.Types, w.State = nil, domain.WorkerGone })}, true, "the only worker that could run it is lost: w1. None of those alive could (w2)."},
+		{"its type is lost", []domain.Worker{worker("w1", func(w *domain.Worker) { w.LostAt = time.Now() }), worker("w2", func(w *domain.Worker) { w.Types = nil }), worker("w3", func(w *domain.Worker) { w.LostAt = time.Now() })}, true, "all 2 workers that could run it are lost: w1, w3. None of those alive could (w2)."},
 		{"draining", []domain.Worker{worker("w1", func(w *domain.Worker) { w.State = domain.WorkerDraining }), worker("w2", func(w *domain.Worker) { w.Drain = true })}, true, "takes no more work (w1, w2)"},
 		{"disk", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Disk = "disk full (x)" }), worker("w2", func(w *domain.Worker) { w.Disk, w.Skew = "read-only", time.Hour })}, true, "can write its journal: w1: disk full (x); w2: read-only. They take work"},
 		{"disk and clock", []domain.Worker{worker("w1", func(w *domain.Worker) { w.Disk = "disk full (x)" }), worker("w2", func(w *domain.Worker) { w.Skew = time.Hour })}, true, "w2 is 1 h ahead"},
@@ -89,6 +92,22 @@ func TestWhyQueued(t *testing.T) {
 		got := instance.Why(f).English()
 		if !strings.Contains(got, c.want) || !strings.Contains(got, "2026-02-03 04:05:06 UTC") {
 			t.Errorf("%s: %q, want %q in it", c.name, got, c.want)
+		}
+	}
+}
+
+// What waited in vain names what was waited for, as far as that is not met yet.
+func TestWhyNamesTheDependenciesThatDidNotCome(t *testing.T) {
+	for want, missing := range map[string][]instance.Dependency{
+		"within its deps_timeout of 1 min.": nil,
+		"within its deps_timeout of 1 min. Not met as of now: up of 2026-02-03 (1 of 2); gone of 2026-02-02 (that job is gone).": {
+			{InstanceDep: domain.InstanceDep{Name: "up", Upstream: 5, BizDate: date("2026-02-03"), To: date("2026-02-03")}, Standing: domain.DepStanding{State: domain.DepWaiting, Planned: 2, Done: 1}},
+			{InstanceDep: domain.InstanceDep{Name: "gone", BizDate: date("2026-02-02"), To: date("2026-02-02")}},
+		},
+	} {
+		f := instance.Facts{Instance: domain.Instance{Status: domain.Status{State: domain.Failed, Label: domain.DepsTimeout}}, Spec: domain.JobSpec{DepsTimeoutSec: 60}, Missing: missing}
+		if got := instance.Why(f).English(); !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q at its end", got, want)
 		}
 	}
 }
@@ -120,7 +139,7 @@ func TestExplain(t *testing.T) {
 		a := w.dispatch(queued.ID)
 		said(queued.ID, "sent to w1 at "+w.now().Format(time.DateTime)+" UTC", "not acknowledged")
 		w.grant(a)
-		said(queued.ID, "w1 may run it", "waits for a free thread")
+		said(queued.ID, "It is on w1, which may run it", "there it waits for a free thread")
 		w.start(a)
 		w.pass(90 * time.Second)
 		said(queued.ID, "runs on w1 since", "1 min 30 s")
