@@ -43,6 +43,12 @@ func (o outages) deaf(ctx context.Context) (since time.Time, said string, err er
 	return r.Since, r.Said, err
 }
 
+// unreached is since when the broker reaches no worker, and why; zero when nothing of the kind is known.
+func (o outages) unreached(ctx context.Context) (since time.Time, said string, err error) {
+	out, err := o.Outage(ctx)
+	return out.Redis.Since, out.Redis.Said, err
+}
+
 // carriesHeartbeats reports whether workers are heard through a Redis.
 func carriesHeartbeats(redis string) bool { return redis != redisTransport }
 

@@ -24,6 +24,16 @@ type Handlers struct {
 	Now    func() time.Time
 	// NoWrites is why the database takes no writes, in its words; "" = it takes them. nil: nothing is known of it.
 	NoWrites func() string
+	// Unreached is since when the broker reaches no worker, and why: a Redis is away or takes no writes. Zero: nothing of
+	// the kind is known. nil: nothing is ever known of it.
+	Unreached func(ctx context.Context) (since time.Time, said string, err error)
+	Workers   Workers // nil: nothing is known of them
+}
+
+// Workers are the processes that run tasks.
+type Workers interface {
+	// List reads all workers, lost ones too.
+	List(ctx context.Context) ([]domain.Worker, error)
 }
 
 // Stale tells which instances began on what an upstream has made anew since.
