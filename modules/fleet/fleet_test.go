@@ -279,7 +279,7 @@ func TestARegistryThatIsEmptiedAgainAndAgainLosesNobody(t *testing.T) {
 		h.beat("b")
 		h.want("[a b] | []")
 		h.pass(3 * time.Second)
-		h.want("[b] | [a:1 has been silent for 10s]")
+		h.want("[b] | [a:1 has been silent for 25s]")
 	})
 }
 
