@@ -150,7 +150,7 @@ func TestExplain(t *testing.T) {
 
 		_, err := w.life.Kill(t.Context(), queued.ID, "ana", "wrong date")
 		w.ok(err)
-		said(queued.ID, "w1 was told", "to stop it")
+		said(queued.ID, "Its end was asked for at", "w1 is told so until it answers")
 		w.report(a, domain.OutcomeKilled, "")
 		said(queued.ID, "killed by ana", "wrong date")
 
