@@ -62,7 +62,9 @@ func TestAnExitCodeAfterADeadlySignalIsTheProgramsOwn(t *testing.T) {
 
 func TestWhetherASignalIsHandledIsRead(t *testing.T) {
 	for script, want := range map[string]bool{"": false, "trap '' TERM;": true, "trap 'exit 1' TERM;": true} {
-		cmd := exec.Command("/bin/sh", "-c", script+" echo up; while :; do sleep 0.02; done")
+		cmd := exec.Command("/bin/sh", "-c", script+" echo up; read line") // a shell that forks blocks signals meanwhile
+		in, err := cmd.StdinPipe()
+		must(t, err)
 		out, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())
@@ -73,6 +75,7 @@ func TestWhetherASignalIsHandledIsRead(t *testing.T) {
 		}
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait()
+		_ = in.Close()
 	}
 	if !handles(1<<30, syscall.SIGTERM) {
 		t.Error("a process that is not there is taken for defenceless")
