@@ -66,6 +66,7 @@ func TestADayOfACalendarIsChangedByKeyboard(t *testing.T) {
 		l.see(`document.querySelector(".cal-versions")?.innerText.includes("a holiday · Fair <b>")`)
 		l.quiet(false)
 
+		l.see(`document.querySelectorAll("a.cal-open[tabindex='0']").length === 1`) // the script of the new page has begun
 		key(enter)
 		l.see(`document.querySelector("dialog[open] input[value=holiday]:checked") && document.querySelector("dialog[open] #f-label").value === "Fair <b>"`)
 		l.api.Run("calendars", "set", "cn", day, "workday", "Fair moved")
