@@ -149,9 +149,7 @@ func TestThePauseAndItsBackfillNameTheSameFires(t *testing.T) {
 			}
 			nextMilli()
 		}
-		since, err := time.Parse(time.RFC3339Nano, pause["since"].(string))
-		p.must(err)
-		ask, err := json.Marshal(map[string]any{"job": "quick", "from": pause["from"], "to": pause["to"], "since": since.Add(time.Millisecond), "until": pause["until"]})
+		ask, err := json.Marshal(map[string]any{"job": "quick", "from": pause["from"], "to": pause["to"], "since": pause["begin"], "until": pause["until"]})
 		p.must(err)
 		_, v := a.call(access.Viewer, http.MethodPost, "/api/v1/backfills/preview", string(ask))
 		items, _ := v["items"].([]any)

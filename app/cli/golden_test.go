@@ -54,7 +54,7 @@ func goldenAPI(t *testing.T) *api {
 	a.on("POST /api/v1/incidents/411052400640000021/close", 200, `{"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","open":false,"recovery":"by_hand","endedBy":"wang","endedWhy":"known"}`)
 	a.on("POST /api/v1/jobs/hello/trigger", 201, `{"id":"7","job":"hello","traceId":"05b45c4e-c000-4000-8000-000000000007","bizDate":"2026-02-03","state":"running","label":"queued","note":"The job is paused; this start by hand runs all the same."}`)
 	a.on("POST /api/v1/jobs/demo%2Forder_stat_daily/pause", 200, `{"id":"1","name":"demo/order_stat_daily","enabled":false}`)
-	a.on("GET /api/v1/jobs/hello", 200, `{"id":"4","name":"hello","enabled":false,"pause":{"since":"2026-02-01T02:00:00Z","until":"2026-02-03T04:05:06.789Z","fires":48,"more":false,"from":"2026-02-01","to":"2026-02-03"}}`)
+	a.on("GET /api/v1/jobs/hello", 200, `{"id":"4","name":"hello","enabled":false,"pause":{"since":"2026-02-01T02:00:00Z","begin":"2026-02-01T01:00:00Z","until":"2026-02-03T04:05:06.789Z","fires":48,"untaken":2,"more":false,"from":"2026-02-01","to":"2026-02-03"}}`)
 	a.on("POST /api/v1/jobs/hello/resume", 200, `{"id":"4","name":"hello","enabled":true}`)
 	a.on("DELETE /api/v1/jobs/hello", 204, "")
 	a.on("DELETE /api/v1/jobs/sync", 409, `{"error":{"kind":"conflict","message":"job sync cannot be deleted: stat depends on it","hint":"delete or change what depends on it first","problems":[{"job":"stat"}]}}`)

@@ -89,12 +89,14 @@ func (p *process) switchJob(verb, short string) *cobra.Command {
 type sleeping struct {
 	Name  string `json:"name"`
 	Pause *struct {
-		Since time.Time `json:"since"`
-		Until time.Time `json:"until"` // up to which the fires were counted
-		Fires int       `json:"fires"`
-		More  bool      `json:"more"`
-		From  string    `json:"from"`
-		To    string    `json:"to"`
+		Since   time.Time `json:"since"`
+		Begin   time.Time `json:"begin"` // from where the fires were counted
+		Until   time.Time `json:"until"` // and up to where
+		Fires   int       `json:"fires"`
+		Untaken int       `json:"untaken"` // of them: due before the pause
+		More    bool      `json:"more"`
+		From    string    `json:"from"`
+		To      string    `json:"to"`
 	} `json:"pause"`
 }
 
@@ -135,9 +137,12 @@ func (s sleeping) said() string {
 	if pause.To != pause.From {
 		span, dates = span+" --to "+pause.To, "business dates "+pause.From+" to "+pause.To
 	}
-	span += " --since " + exact(pause.Since.Add(time.Millisecond)) // its last moment before belongs to the schedule
+	span += " --since " + exact(pause.Begin)
 	if !pause.Until.IsZero() {
 		span += " --until " + exact(pause.Until)
+	}
+	if pause.Untaken > 0 {
+		dates += fmt.Sprintf("; %d of them due before that, and taken by nobody", pause.Untaken)
 	}
 	return fmt.Sprintf("%s; planned fires in that time: %d (%s)\n%s; to run them: ax backfill %s %s", head, pause.Fires, dates, never, s.Name, span)
 }

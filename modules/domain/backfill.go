@@ -52,7 +52,9 @@ type Reopening struct {
 // Pause is the time since a job's schedule was paused, and what it would have planned.
 type Pause struct {
 	Since, Until time.Time // zero: it is not paused, or nothing of it was ever in force
+	Begin        time.Time // from where its fires are counted: behind Since, or the first of Untaken
 	Fires        int
+	Untaken      int     // of them: due before Since, and taken by nobody until then
 	More         bool    // there are more than could be counted
 	First, Last  BizDate // of the fires
 }

@@ -150,7 +150,8 @@ func (p *Plans) Asleep(ctx context.Context, job domain.ID) (domain.Pause, error)
 	if err != nil {
 		return out, err
 	}
-	fires, err := plan.Between(present, out.Since.Add(time.Millisecond), now)
+	out.Begin = out.Since.Add(time.Millisecond)
+	fires, err := plan.Between(present, out.Begin, now)
 	if domain.Is(err, domain.TooLarge) {
 		out.Fires, out.More = plan.MaxFires, true
 		out.First, out.Last = domain.BizDateOf(out.Since, time.UTC), domain.BizDateOf(now, time.UTC)
@@ -161,14 +162,38 @@ func (p *Plans) Asleep(ctx context.Context, job domain.ID) (domain.Pause, error)
 	}
 	out.Until, out.Fires = now, len(fires)
 	for _, f := range fires {
-		if out.First.IsZero() || f.BizDate.Before(out.First) {
-			out.First = f.BizDate
-		}
-		if out.Last.Before(f.BizDate) {
-			out.Last = f.BizDate
-		}
+		within(&out, f.BizDate)
 	}
-	return out, nil
+	return out, p.untaken(ctx, job, &out)
+}
+
+// within widens the dates of a pause.
+func within(p *domain.Pause, date domain.BizDate) {
+	if p.First.IsZero() || date.Before(p.First) {
+		p.First = date
+	}
+	if p.Last.Before(date) {
+		p.Last = date
+	}
+}
+
+// untaken adds to a pause what was due before it and had not been taken when it began.
+func (p *Plans) untaken(ctx context.Context, job domain.ID, out *domain.Pause) error {
+	gaps, err := p.Store.Gaps(ctx, job, out.Since.Add(-plan.MaxAge), out.Begin)
+	if err != nil {
+		return err
+	}
+	for _, g := range gaps {
+		if g.Reason != plan.ReasonPaused || g.CreatedAt.Before(out.Since.Add(-maxSkew)) { // of this pause, not of one before
+			continue
+		}
+		out.Fires, out.Untaken = out.Fires+g.Fires, out.Untaken+g.Fires
+		if g.From.Before(out.Begin) {
+			out.Begin = g.From
+		}
+		within(out, g.BizDate)
+	}
+	return nil
 }
 
 // MissedQuery asks for planned fires that made no instance, a job's business date at a time.

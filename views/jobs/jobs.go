@@ -98,11 +98,20 @@ func sleptText(ctx context.Context, s Slept) string {
 	case s.More:
 		return i18n.T(ctx, "resume.very_many", "since", since, "n", s.Fires)
 	default:
-		if s.From == s.To {
-			return i18n.T(ctx, "resume.one_date", "since", since, "n", s.Fires, "from", s.From)
-		}
-		return i18n.T(ctx, "resume.many", "since", since, "n", s.Fires, "from", s.From, "to", s.To)
+		return sleptDates(ctx, s, since)
 	}
+}
+
+// sleptDates says which fires a pause keeps from happening, and which of them were due before it.
+func sleptDates(ctx context.Context, s Slept, since string) string {
+	text := i18n.T(ctx, "resume.many", "since", since, "n", s.Fires, "from", s.From, "to", s.To)
+	if s.From == s.To {
+		text = i18n.T(ctx, "resume.one_date", "since", since, "n", s.Fires, "from", s.From)
+	}
+	if s.Untaken > 0 {
+		text += " " + i18n.T(ctx, "resume.untaken", "n", s.Untaken)
+	}
+	return text
 }
 
 func pausedText(ctx context.Context, p JobPage) string {

@@ -100,6 +100,7 @@ type JobPage struct {
 type Slept struct {
 	Since    time.Time
 	Fires    int
+	Untaken  int  // of them: due before the pause, and taken by nobody until then
 	More     bool // more than could be counted
 	From, To string
 	Backfill ui.Action // of these fires

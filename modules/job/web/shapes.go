@@ -234,8 +234,11 @@ type apiWhole struct {
 type apiPause struct {
 	Since time.Time   `json:"since"`
 	Until httpx.Stamp `json:"until"` // up to which they were counted; null: there are more than could be
+	Begin time.Time   `json:"begin"` // from where they are counted: behind since, or the first of untaken
 	Fires int         `json:"fires"` // that its schedule would have planned behind since and up to until
-	More  bool        `json:"more"`  // there are more than could be counted
+	// Untaken are those of them that were due before the pause, and taken by nobody until then.
+	Untaken int  `json:"untaken"`
+	More    bool `json:"more"` // there are more than could be counted
 	// From and To are the business dates of the fires; "" when there are none.
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -250,7 +253,7 @@ func (h *Handlers) paused(ctx context.Context, j domain.Job) (*apiPause, error) 
 	if err != nil || p.Since.IsZero() {
 		return nil, err
 	}
-	return &apiPause{Since: p.Since, Until: httpx.Stamp(p.Until), Fires: p.Fires, More: p.More, From: p.First.String(), To: p.Last.String()}, nil
+	return &apiPause{Since: p.Since, Until: httpx.Stamp(p.Until), Begin: p.Begin, Fires: p.Fires, Untaken: p.Untaken, More: p.More, From: p.First.String(), To: p.Last.String()}, nil
 }
 
 func (h *Handlers) whole(ctx context.Context, j domain.Job) (apiWhole, error) {

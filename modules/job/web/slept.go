@@ -18,10 +18,10 @@ func (h *Handlers) fillPause(ctx context.Context, p *jobs.JobPage, j domain.Job)
 	if err != nil {
 		return err
 	}
-	p.Slept = jobs.Slept{Since: slept.Since, Fires: slept.Fires, More: slept.More, From: slept.First.String(), To: slept.Last.String()}
+	p.Slept = jobs.Slept{Since: slept.Since, Fires: slept.Fires, Untaken: slept.Untaken, More: slept.More, From: slept.First.String(), To: slept.Last.String()}
 	if slept.Fires > 0 && !slept.More {
 		back := action(ctx, j, domain.ActBackfillStart, "/backfills/new?preview=1&job="+queryText(j.Spec.Key().String())+"&from="+p.Slept.From+"&to="+p.Slept.To+
-			"&since="+queryText(slept.Since.Add(time.Millisecond).Format(time.RFC3339Nano))+"&until="+queryText(slept.Until.Format(time.RFC3339Nano)))
+			"&since="+queryText(slept.Begin.Format(time.RFC3339Nano))+"&until="+queryText(slept.Until.Format(time.RFC3339Nano)))
 		if back.Denied == "" {
 			p.Slept.Backfill = ui.Action{URL: back.URL}
 		}
