@@ -84,8 +84,8 @@ func goOnWithout(t *testing.T, cut func(w *wire.Wire)) {
 		t.Errorf("ended while the broker had no registry: %v", done)
 	}
 	until(began.Add(13 * time.Second)) // longer than a worker may be silent
-	if text := c.Must("workers"); !strings.Contains(text, "available") {
-		t.Errorf("a worker counts as lost since the registry is away:\n%s", text)
+	if text := c.Must("workers"); !strings.Contains(text, "silent since") || strings.Contains(text, "lost") {
+		t.Errorf("while the registry is away a worker is silent, and not lost:\n%s", text)
 	}
 	registryWire.Heal()
 	c.Await(c.Trigger("hand").ID, "success")
