@@ -19,42 +19,42 @@ type outages struct {
 // Outage asks no store but the database: how this process' own writes fare, and how the
 // active broker found Redis, in whichever process that is.
 func (o outages) Outage(ctx context.Context) (instance.Outage, error) {
-	out := instance.Outage{NoWrites: o.l.noWrites()}
-	if b := o.l.broker; b != nil && b.Active() {
-		if out.Redis = o.l.found.worst(o.l.clock.now(), anyRedis); !out.Redis.Since.IsZero() {
-			out.Redis.Broker = o.l.process()
-		}
-		return out, nil
-	}
-	faults, err := o.c.incidents.Store.RedisFaults(ctx)
-	out.Redis = worstOf(faults)
-	return out, err
+	faults, err := o.faults(ctx)
+	return instance.Outage{NoWrites: o.l.noWrites(), Redis: worstOf(faults)}, err
 }
 
 // deaf is since when no worker can be heard, and why; zero when nothing of the kind is known.
 func (o outages) deaf(ctx context.Context) (since time.Time, said string, err error) {
-	var r instance.RedisFault
-	if b := o.l.broker; b != nil && b.Active() {
-		r = o.l.found.worst(o.l.clock.now(), carriesHeartbeats)
-		return r.Since, r.Said, nil
-	}
-	faults, err := o.c.incidents.Store.RedisFaults(ctx)
-	r = worstOf(slices.DeleteFunc(faults, func(f incidentstore.RedisFault) bool { return !carriesHeartbeats(f.Redis) }))
+	faults, err := o.faults(ctx)
+	r := worstOf(ofHeartbeats(faults))
 	return r.Since, r.Said, err
 }
 
 // unreached is since when the broker reaches no worker, and why; zero when nothing of the kind is known.
 func (o outages) unreached(ctx context.Context) (since time.Time, said string, err error) {
-	out, err := o.Outage(ctx)
-	return out.Redis.Since, out.Redis.Said, err
+	faults, err := o.faults(ctx)
+	r := worstOf(faults)
+	return r.Since, r.Said, err
 }
 
-// carriesHeartbeats reports whether workers are heard through a Redis.
-func carriesHeartbeats(redis string) bool { return redis != redisTransport }
+// faults are what the active broker finds wrong with Redis. Where none is active nothing is known: what one that is gone
+// wrote down says nothing of now.
+func (o outages) faults(ctx context.Context) ([]incidentstore.RedisFault, error) {
+	if b := o.l.broker; b != nil && b.Active() {
+		return o.l.found.faults(o.l.clock.now(), o.l.process()), nil
+	}
+	if there, err := (presence{o.c.db}).Present(ctx); err != nil || !there {
+		return nil, err
+	}
+	return o.c.incidents.Store.RedisFaults(ctx)
+}
 
-func anyRedis(string) bool { return true }
+// ofHeartbeats are the faults of a Redis through which workers are heard.
+func ofHeartbeats(faults []incidentstore.RedisFault) []incidentstore.RedisFault {
+	return slices.DeleteFunc(faults, func(f incidentstore.RedisFault) bool { return f.Redis == redisTransport })
+}
 
-// worstOf is the fault that keeps workers from being heard: of a Redis that is away before one that refuses.
+// worstOf is the fault that keeps workers from being reached or heard: of a Redis that is away before one that refuses.
 func worstOf(faults []incidentstore.RedisFault) (out instance.RedisFault) {
 	for _, f := range faults {
 		if away := f.Fault == domain.IncidentRedisAway; away || out.Since.IsZero() || out.Answers {
@@ -64,19 +64,15 @@ func worstOf(faults []incidentstore.RedisFault) (out instance.RedisFault) {
 	return out
 }
 
-// worst is the fault of one of these Redis that keeps workers from being reached or heard: of one that is away before one
-// that refuses. now is by the database's clock.
-func (s *standings) worst(now time.Time, of func(redis string) bool) instance.RedisFault {
+// faults are what the probes find wrong now, as the broker of the process would write it down. now is by the database's
+// clock.
+func (s *standings) faults(now time.Time, broker string) []incidentstore.RedisFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out instance.RedisFault
+	var out []incidentstore.RedisFault
 	for redis, f := range s.of {
-		if !of(redis) {
-			continue
-		}
-		away := f.fault == domain.IncidentRedisAway
-		if away || f.fault == domain.IncidentRedisRefuses && (out.Since.IsZero() || out.Answers) {
-			out = instance.RedisFault{Since: now.Add(-time.Since(f.since)), Answers: !away, Said: f.said}
+		if f.fault != "" {
+			out = append(out, incidentstore.RedisFault{Redis: redis, Fault: f.fault, Since: now.Add(-time.Since(f.since)), Said: f.said, Broker: broker})
 		}
 	}
 	return out

@@ -33,7 +33,8 @@ type world struct {
 	skew     time.Duration
 	locked   int64
 	projects map[domain.ID]string
-	reads    int // of the history
+	reads    int       // of the history
+	last     time.Time // of what happened
 }
 
 func each(t *testing.T, fn func(t *testing.T, w *world)) {
@@ -173,9 +174,19 @@ func (w *world) instance(job domain.ID, s domain.Status) domain.Instance {
 
 var failed = domain.Status{State: domain.Failed, Label: domain.ErrorLabel}
 
+// next is a moment after all that happened: within a millisecond nobody could say what came first.
+func (w *world) next() time.Time {
+	at := now()
+	if !at.After(w.last) {
+		at = w.last.Add(time.Millisecond)
+	}
+	w.last = at
+	return at
+}
+
 // happen lets an instance make a move that is in the history.
 func (w *world) happen(in domain.Instance, move domain.MoveName, to domain.Status, note string) domain.Instance {
-	at := now()
+	at := w.next()
 	in.Status = to
 	if to.State.Terminal() {
 		in.FinishedAt = at
@@ -194,7 +205,7 @@ func (w *world) fail(job domain.ID) domain.Instance {
 // committed it.
 func (w *world) succeed(job domain.ID, heard bool) {
 	in := w.instance(job, domain.Status{State: domain.Success})
-	in.FinishedAt = now().Add(2 * time.Millisecond)
+	in.FinishedAt = w.next()
 	w.ins[in.ID] = in
 	if heard {
 		w.k.Changed([]domain.Change{{Move: domain.MoveSucceed, Instance: in}})

@@ -32,7 +32,7 @@ func (s *Store) KeepRedisFaults(ctx context.Context, now []RedisFault) error {
 	})
 }
 
-// RedisFaults reads what was noted last, as long as a broker is active.
+// RedisFaults reads what was noted last. Of a broker that is gone that says nothing of now.
 func (s *Store) RedisFaults(ctx context.Context) ([]RedisFault, error) {
 	var rows []struct {
 		Redis, Fault, Said, Broker string
