@@ -29,6 +29,7 @@ type Config struct {
 	Pools            Pools    `yaml:"pools" prefix:"pools."`
 	Timeouts         Timeouts `yaml:"timeouts" prefix:"timeouts."`
 	Alerts           Alerts   `yaml:"alerts" prefix:"alerts."`
+	Secrets          Secrets  `yaml:"secrets" prefix:"secrets."`
 
 	sources map[string]string // key → where its value is from; a key that is absent has its default
 }
@@ -66,6 +67,12 @@ type Alerts struct {
 	WebhookURL    Secret `yaml:"webhook_url"` // "" = nobody is told; a secret, for some receivers have no other
 	WebhookSecret Secret `yaml:"webhook_secret"`
 	PagesURL      string `yaml:"pages_url"` // "" = http:// and Listen
+}
+
+// Secrets say with which key secrets are sealed at rest. Every role of the center reads it, a worker never does.
+type Secrets struct {
+	Key     Secret `yaml:"key"`      // the first seals, those behind it open what it sealed before
+	KeyFile string `yaml:"key_file"` // "" in mode all = secrets.key in Data, made at the first start
 }
 
 // PagesURL is where people reach the pages, without a slash at its end.

@@ -144,6 +144,10 @@ func TestValidateNamesKeyAndSource(t *testing.T) {
 		{"AX_ALERTS_WEBHOOK_URL=ftp://hunter2.example", "alerts.webhook_url", "https://HOST/PATH"},
 		{"AX_ALERTS_WEBHOOK_URL=https://", "alerts.webhook_url", "https://HOST/PATH"},
 		{"AX_ALERTS_WEBHOOK_SECRET=with hunter2", "alerts.webhook_secret", "without spaces"},
+		{"AX_SECRETS_KEY=hunter2", "secrets.key", "openssl rand -hex 32"},
+		{"AX_SECRETS_KEY=" + strings.Repeat("0a", 32) + ",hunter2", "secrets.key", "64 hexadecimal digits"},
+		{"AX_SECRETS_KEY=" + strings.Repeat("0a", 32) + ", " + strings.Repeat("Ab-_", 10) + "AbC=", "", ""},
+		{"AX_SECRETS_KEY_FILE=/run/secrets/ax", "", ""},
 		{"AX_ALERTS_PAGES_URL=ax.example.com", "alerts.pages_url", "https://HOST/PATH"},
 		{"AX_ALERTS_PAGES_URL=https://ax.example.com/?a", "alerts.pages_url", "no ?"},
 		{"AX_ALERTS_PAGES_URL=https://ax.example.com/ax/", "", ""},
@@ -379,5 +383,16 @@ func TestAddressesThatNoNoticeGoesTo(t *testing.T) {
 	}
 	if err := got.Validate(ModeCenter); err == nil || !strings.Contains(err.Error(), "AX_ALERTS_WEBHOOK_URL") {
 		t.Errorf("a secret without an address does not say how to mend it: %v", err)
+	}
+}
+
+func TestASecretsKeyStandsInOnePlace(t *testing.T) {
+	c, err := Load("", []string{"AX_SECRETS_KEY=" + strings.Repeat("0a", 32), "AX_SECRETS_KEY_FILE=key"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustTell(t, c.Validate(c.Mode), "secrets.key_file", "environment AX_SECRETS_KEY_FILE", "one of them")
+	if strings.Contains(c.Redacted(), "0a0a") {
+		t.Error(c.Redacted())
 	}
 }

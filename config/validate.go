@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -47,6 +49,8 @@ func (c Config) generalChecks(mode Mode) []check {
 		{"alerts.webhook_url", wrongWebhook(string(c.Alerts.WebhookURL))},
 		{"alerts.webhook_secret", wrongWebhookSecret(c.Alerts)},
 		{"alerts.pages_url", wrongPagesURL(c.Alerts.PagesURL)},
+		{"secrets.key", wrongSecretsKey(string(c.Secrets.Key))},
+		{"secrets.key_file", wrongKeyFile(c.Secrets)},
 	}
 	for _, tag := range c.Worker.Tags {
 		checks = append(checks, check{"worker.tags", wrongTag(tag)})
@@ -176,6 +180,36 @@ func wrongPprofToken(text string) string {
 		return fmt.Sprintf("is shorter than %d characters, and whoever guesses it reads the process' memory; for example: openssl rand -hex 32, or leave it out for no profiler", pprofTokenLeast)
 	}
 	return wrongToken(text)
+}
+
+// wrongSecretsKey judges by the rules of modules/kit/seal.
+func wrongSecretsKey(text string) string {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,", r) }) {
+		if !isKey(word) {
+			return "wants 64 hexadecimal digits or the base64 of 32 bytes, and behind a comma the keys before it; for example: openssl rand -hex 32"
+		}
+	}
+	return ""
+}
+
+func isKey(word string) bool {
+	const keyBytes = 32
+	raw, err := hex.DecodeString(word)
+	if err != nil {
+		plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(word, "="))
+		raw, err = base64.RawStdEncoding.DecodeString(plain)
+	}
+	return err == nil && len(raw) == keyBytes
+}
+
+func wrongKeyFile(s Secrets) string {
+	switch {
+	case strings.ContainsRune(s.KeyFile, 0):
+		return "wants the path of a file"
+	case s.KeyFile != "" && s.Key != "":
+		return "stands beside secrets.key, and nobody knows which counts: give one of them"
+	}
+	return ""
 }
 
 // webhookSecretLeast is the fewest bytes of a secret by which a receiver knows that a notice is from AX.

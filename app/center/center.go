@@ -23,6 +23,7 @@ import (
 	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/kit/lease"
+	"github.com/axsched/ax/modules/kit/seal"
 	"github.com/axsched/ax/modules/scheduler"
 	"github.com/axsched/ax/modules/scheduler/fastpath"
 	"github.com/axsched/ax/worker/protocol"
@@ -61,7 +62,12 @@ func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	keeper, err := openSeal(o.Config)
+	if err != nil {
+		return err
+	}
 	s := newSite(o)
+	s.seal = keeper
 	serving := make(chan error, 1)
 	serve, stop := context.WithCancel(ctx)
 	defer stop()
@@ -72,7 +78,7 @@ func Run(ctx context.Context, o Options) error {
 		serving <- s.serve(serve, o.Listener)
 		end()
 	}()
-	err := s.lives(roles)
+	err = s.lives(roles)
 	stop()
 	return errors.Join(err, <-serving)
 }
@@ -124,6 +130,7 @@ type life struct {
 	fit    *fit    // of the process
 	ids    *domain.IDs
 	nudger *nudger
+	seal   *seal.Keeper // of the process; nil seals nothing
 	// versions are shared by all roles of the process.
 	versions job.Versions
 	// calendars are their versions, shared likewise.
@@ -161,7 +168,7 @@ func (s *site) live(ctx context.Context) error {
 			slog.Warn("the lease could not be given up; peers take it back", "error", err)
 		}
 	}()
-	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, nudger: newNudger()}
+	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, seal: s.seal, nudger: newNudger()}
 	if l.ids, err = domain.NewIDs(le.Node(), l.clock.now); err != nil {
 		return err
 	}

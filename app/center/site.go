@@ -19,6 +19,7 @@ import (
 	"github.com/axsched/ax/modules/access"
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/httpx"
+	"github.com/axsched/ax/modules/kit/seal"
 	"github.com/axsched/ax/modules/kit/zone"
 )
 
@@ -29,6 +30,7 @@ type site struct {
 	mux    *http.ServeMux
 	closed http.Handler // answers for the pages while no life is up
 	began  time.Time
+	seal   *seal.Keeper
 
 	mu     sync.RWMutex
 	life   *life
