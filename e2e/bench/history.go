@@ -73,14 +73,16 @@ func (h *history) fill(ctx context.Context, n int64) error {
 // settle has the server write its pages to disk now, as it would have done in the months that the history took: else
 // it does so while the figures are taken.
 func (h *history) settle(ctx context.Context) error {
-	if _, err := h.db.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = 0"); err != nil {
+	server := h.s.asRoot() // AX's account may not change the server
+	defer func() { _ = server.Close() }()
+	if _, err := server.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = 0"); err != nil {
 		return err
 	}
 	written := h.s.until(time.Minute, 200*time.Millisecond, func() bool {
 		return h.s.number("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Innodb_buffer_pool_pages_dirty'") < 500
 	})
 	h.s.say("written to disk: %t", written)
-	_, err := h.db.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT")
+	_, err := server.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT")
 	return err
 }
 

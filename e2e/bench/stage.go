@@ -43,8 +43,23 @@ func (b *bench) stores(options ...string) *stage {
 
 // patient opens the server for statements that may take minutes, with one of its databases ("" for none).
 func (s *stage) patient(name string) *sql.DB {
-	u := strings.TrimPrefix(strings.TrimSuffix(s.mariadb.URL, "/"), "mysql://")
-	account, addr, _ := strings.Cut(u, "@")
+	account, addr := s.address()
+	return s.connect(account, addr, name)
+}
+
+// asRoot opens the server for what AX's account may not: a change of the server itself.
+func (s *stage) asRoot() *sql.DB {
+	_, addr := s.address()
+	return s.connect("root", addr, "")
+}
+
+// address is AX's account, name:password, and where the server listens.
+func (s *stage) address() (account, addr string) {
+	account, addr, _ = strings.Cut(strings.TrimPrefix(strings.TrimSuffix(s.mariadb.URL, "/"), "mysql://"), "@")
+	return account, addr
+}
+
+func (s *stage) connect(account, addr, name string) *sql.DB {
 	db, err := sql.Open("mysql", account+"@tcp("+addr+")/"+name+"?interpolateParams=true&time_zone=%27%2B00%3A00%27")
 	s.must(err, "opening MariaDB")
 	return db
