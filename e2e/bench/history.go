@@ -75,15 +75,18 @@ func (h *history) fill(ctx context.Context, n int64) error {
 func (h *history) settle(ctx context.Context) error {
 	server := h.s.asRoot() // AX's account may not change the server
 	defer func() { _ = server.Close() }()
-	if _, err := server.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = 0"); err != nil {
+	set := func(dirty, most, usual string) error {
+		_, err := server.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = "+dirty+", innodb_io_capacity_max = "+most+", innodb_io_capacity = "+usual)
 		return err
 	}
-	written := h.s.until(time.Minute, 200*time.Millisecond, func() bool {
+	if err := set("0", "40000", "20000"); err != nil { // pages a second
+		return err
+	}
+	written := h.s.until(2*time.Minute, 200*time.Millisecond, func() bool {
 		return h.s.number("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Innodb_buffer_pool_pages_dirty'") < 500
 	})
 	h.s.say("written to disk: %t", written)
-	_, err := server.ExecContext(ctx, "SET GLOBAL innodb_max_dirty_pages_pct = DEFAULT")
-	return err
+	return set("DEFAULT", "2000", "200") // the server's own
 }
 
 // at is the moment of number n.
