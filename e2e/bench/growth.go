@@ -51,8 +51,8 @@ func (b *bench) growthPart() *Part {
 	return p
 }
 
-// someHistory fills each page: that of a day and a half.
-const someHistory = 20_000
+// someHistory fills each page: the fourteen latest days of each job, which /jobs draws.
+const someHistory = 200_000
 
 // historyOptions are the server's for making the indexes of the history.
 func historyOptions() []string { return []string{"--innodb-sort-buffer-size=64M"} }
