@@ -1,5 +1,6 @@
-// Package protocol is the wire contract between the center and its workers: the
-// messages, the Redis keys, the Lua and the codec, each said here once.
+// Package protocol is the wire contract between the center, its workers and
+// external executors: the messages, the Redis keys, the Lua, the codec, and the
+// signature and bodies of the executors' HTTP, each said here once.
 //
 // It imports the standard library only and does no I/O. Instants are Unix
 // milliseconds. Everything on the wire may be lost, late or repeated: a message

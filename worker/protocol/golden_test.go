@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -28,7 +29,7 @@ func samples() map[string]any {
 	report := protocol.Report{Attempt: 7215840113459200001, Outcome: protocol.OutcomeError, ExitCode: pointer(3),
 		Message: "exit code 3", Result: json.RawMessage(`{"rows":12}`), Started: 1704045600100, Finished: 1704045601100, LogLines: 12}
 	up := func(u protocol.Uplink) protocol.Uplink { u.Worker, u.Boot = "w1", 3; return u }
-	return map[string]any{
+	all := map[string]any{
 		"message": protocol.Message{ID: "m-1", Epoch: 5, Sent: 1704045600000, IDs: []int64{7215840113459200001, 7215840113459200002}},
 		"uplink-claim": up(protocol.Uplink{Claim: &protocol.Claim{Message: "m-1", Nonce: "N1",
 			IDs: []int64{7215840113459200001}}}),
@@ -48,6 +49,8 @@ func samples() map[string]any {
 			Tags: []string{"gpu"}, Lanes: map[string]int{"default": 8, "high": 4}, Cores: 2, Running: 1, MeanMs: 1500, SkewMs: -3, Disk: "disk full (no space left on device)",
 			Started: 1704045000000, Held: []int64{7215840113459200001}, Stamp: 1},
 	}
+	maps.Copy(all, externalSamples())
+	return all
 }
 
 func TestWireFormIsPinned(t *testing.T) {
