@@ -69,7 +69,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure, Memo: &l.memo}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
 		Calendars: c.jobs, Backfills: backfillstore.New(db), Now: l.clock.now})
-	c.jobs.Waiting, c.jobs.Workers = c.instances, c.workers
+	c.jobs.Waiting, c.jobs.Workers, c.jobs.Types = c.instances, c.workers, offers{c.workers}
 	c.lifecycle.Deps = c.graph
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}
 	c.pools = l.newPools(c)

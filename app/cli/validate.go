@@ -33,6 +33,9 @@ type checked struct {
 	// fires are told; "" = none.
 	Calendar string `json:"uncheckedCalendar,omitempty"`
 
+	// Type is that of its exec where AX does not know it, so that its settings are unchecked; "" = it is built in.
+	Type string `json:"uncheckedType,omitempty"`
+
 	trigger domain.TriggerKind // what starts it by itself; "" = nothing
 }
 
@@ -97,6 +100,9 @@ func judgeFiles(files []file, calendars calendarFiles, opts job.Options) (report
 	for _, j := range parsed {
 		c := checked{Job: j.Spec.Key().String(), File: where[j.Spec.Key()], Line: j.Line, Dialect: j.Spec.Schedule.Dialect,
 			Words: sentenceOf(j.Spec, opts.Now), Timezone: j.Spec.Timezone, Next: j.Next, Unchecked: []string{}, Calendar: unknown[j.Spec.Key()]}
+		if !domain.BuiltIn(j.Spec.Exec.Type) {
+			c.Type = j.Spec.Exec.Type
+		}
 		if c.trigger = j.Spec.Trigger; j.Spec.Schedule.Kind != domain.ScheduleNone {
 			c.trigger = domain.TriggerKind(j.Spec.Schedule.Kind)
 		}
@@ -190,6 +196,10 @@ func (p *process) printReport(r report) error {
 		}
 		if err := p.printf("%s:%d: %s: good, %s\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, next); err != nil {
 			return err
+		}
+		if j.Type != "" {
+			p.note("%s:%d: note: %s runs type %s, which a plug-in or an external executor would have to announce: its settings are unchecked\n",
+				printable(j.File), cmp.Or(j.Line, 1), j.Job, j.Type)
 		}
 		for _, on := range j.Unchecked {
 			p.note("%s:%d: note: %s depends on %s, which is in none of these files: unchecked\n", printable(j.File), cmp.Or(j.Line, 1), j.Job, on)

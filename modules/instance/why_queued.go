@@ -48,6 +48,9 @@ func whyQueued(f Facts) Sentence {
 	if len(typed) == 0 && len(lost) > 0 {
 		return say("why.fit_lost", "n", len(lost), "workers", nameAll(lost), "alive", nameAll(alive), "at", since)
 	}
+	if len(typed) == 0 && !domain.BuiltIn(f.Spec.Exec.Type) {
+		return say("why.no_open_type", "type", f.Spec.Exec.Type, "workers", nameAll(alive), "at", since)
+	}
 	if len(typed) == 0 {
 		return say("why.no_type", "type", f.Spec.Exec.Type, "workers", nameAll(alive), "at", since)
 	}

@@ -96,6 +96,17 @@ func TestWhyQueued(t *testing.T) {
 	}
 }
 
+// A type that AX does not know says who would have to announce it.
+func TestWhyNamesWhoWouldAnnounceAType(t *testing.T) {
+	f := instance.Facts{Instance: domain.Instance{Status: running(domain.Queued), Lane: domain.LaneDefault, ReadyAt: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)},
+		Spec: domain.JobSpec{Exec: domain.Exec{Type: "acme_copy"}}, BrokerKnown: true, BrokerThere: true,
+		Workers: []domain.Worker{{Name: "w1", State: domain.WorkerAvailable, Types: []string{"shell"}, Lanes: map[domain.Lane]int{domain.LaneDefault: 2}}}}
+	const want = "nobody alive announces the type acme_copy (alive: w1). A worker with a plug-in of that type, or an external executor"
+	if got := instance.Why(f).English(); !strings.Contains(got, want) {
+		t.Errorf("%q, want %q in it", got, want)
+	}
+}
+
 // What waited in vain names what was waited for, as far as that is not met yet.
 func TestWhyNamesTheDependenciesThatDidNotCome(t *testing.T) {
 	for want, missing := range map[string][]instance.Dependency{

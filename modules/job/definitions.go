@@ -26,6 +26,8 @@ type Definitions struct {
 	Waiting Waiting
 	// Workers are those that run tasks; nil: nothing is said of them.
 	Workers Workers
+	// Types are those that targets announce; nil: nothing is said of them.
+	Types Types
 	// Calendars finds those that jobs name; nil: there are none.
 	Calendars Calendars
 	// Pools finds those that jobs name; nil: there are none.

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -24,7 +27,7 @@ func (d *draft) exec(e entry) {
 			continue
 		}
 		found = true
-		kind, ok = d.choice(c, []string{"shell", "http", "noop"}, []string{"python", "sql", "plugin", "external"})
+		kind, ok = d.execType(c)
 	}
 	if !found {
 		d.add(e.at, e.path, idExecType, hintExecType)
@@ -40,6 +43,8 @@ func (d *draft) exec(e entry) {
 		spec = d.http(e, rest)
 	case "noop":
 		spec = d.settings(rest, kind, nil)
+	default:
+		spec = d.free(rest)
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -47,6 +52,41 @@ func (d *draft) exec(e entry) {
 		return
 	}
 	d.spec.Exec = domain.Exec{Type: kind, Spec: text}
+}
+
+// execType reads which type it is: one that is built in, or a word that plug-ins and executors give meaning to.
+func (d *draft) execType(e entry) (string, bool) {
+	s, ok := d.text(e)
+	switch {
+	case !ok || domain.BuiltIn(s):
+		return s, ok
+	case slices.Contains([]string{"python", "sql"}, s):
+		return d.choice(e, domain.BuiltInTypes(), []string{s})
+	case domain.TypeWord(s):
+		return s, true
+	}
+	args := []string{"value", clip(s), "max", strconv.Itoa(domain.MaxTypeBytes)}
+	if near := nearest(s, domain.BuiltInTypes()); near != "" {
+		d.add(e.at, e.path, idExecTypeWord, hintMeant, append(args, "suggestion", near)...)
+	} else {
+		d.add(e.at, e.path, idExecTypeWord, "", args...)
+	}
+	return "", false
+}
+
+// free takes the keys of a type that AX does not know as they are: what they mean is for whoever announces it.
+func (d *draft) free(rest []entry) map[string]any {
+	spec := map[string]any{}
+	for _, c := range rest {
+		if _, empty := c.node.(*ast.NullNode); empty {
+			d.wrongType(c, "text")
+			continue
+		}
+		if raw, ok := d.asJSON(c); ok {
+			spec[c.key] = raw
+		}
+	}
+	return spec
 }
 
 // settings reads the keys of one executor type.

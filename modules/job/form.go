@@ -14,10 +14,12 @@ import (
 // Form is the short form of an ordinary job, each field as it was typed. Of Cron, Every, At and Trigger
 // (upstream) one at most is set. Deps holds one [project/]name a line, behind it the dates that are waited
 // for where they are not the same business date. CalendarOn and CalendarElse mean something beside a Calendar
-// only. Empty is the default.
+// only. Type "" is a shell job, which has its Command; of any other type Settings are the keys of its exec as
+// lines of YAML. Empty is the default.
 type Form struct {
 	Name, Title, Cron, Every, At, Trigger, Timezone, Deps, Command, Timeout string
 	Calendar, CalendarOn, CalendarElse, BizDate, Misfire, Overlap, Pool     string
+	Type, Settings                                                          string
 }
 
 // YAML writes the job file that the form means. What is wrong in a field is wrong in
@@ -67,7 +69,7 @@ func (f Form) sections() []section {
 		}
 	}
 	put("deps", deps)
-	put("exec", "\n  type: shell\n  command: "+commandText(f.Command))
+	put("exec", f.execText())
 	if timeout := strings.TrimSpace(f.Timeout); timeout != "" {
 		if !decimal.MatchString(timeout) {
 			timeout = quoted(timeout)
@@ -75,6 +77,14 @@ func (f Form) sections() []section {
 		put("timeout", " "+timeout)
 	}
 	return out
+}
+
+// execText is what the job runs, as YAML.
+func (f Form) execText() string {
+	if kind := strings.TrimSpace(f.Type); kind != "" {
+		return settingsSection(kind, f.Settings)
+	}
+	return "\n  type: shell\n  command: " + commandText(f.Command)
 }
 
 // calendarText is a calendar as YAML: its name alone where the rest is the default.
@@ -170,6 +180,9 @@ func commandText(command string) string {
 // FieldAt is the field of a form that a path of its file is about, as the form names it;
 // "" where it is about none.
 func FieldAt(path string) string {
+	if path == "job.exec.type" {
+		return "type"
+	}
 	key, _, _ := strings.Cut(strings.TrimPrefix(path, "job."), ".")
 	key, _, _ = strings.Cut(key, "[")
 	switch key {

@@ -112,3 +112,50 @@ func TestAFormSaysEachWorkingDayAfterTheSync(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the settings of a type that AX does not know are, the form shows them so that they are read back as they were.
+func TestSettingsOfAnOpenTypeAreReadBackAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		word := rapid.StringMatching(`[a-zA-Z0-9:#'"\\\-|>{}\[\]&*!%@ \n\tä中🚀;$()]{0,20}`)
+		var value func(deep int) *rapid.Generator[any]
+		value = func(deep int) *rapid.Generator[any] {
+			return rapid.Custom(func(t *rapid.T) any {
+				kinds := 5
+				if deep > 0 {
+					kinds = 7
+				}
+				switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+				case 0:
+					return json.Number(rapid.StringMatching(`-?[1-9][0-9]{0,30}(\.[0-9]{1,20})?`).Draw(t, "number"))
+				case 1:
+					return rapid.Bool().Draw(t, "bool")
+				case 5:
+					return append([]any{}, rapid.SliceOfN(value(deep-1), 0, 4).Draw(t, "list")...)
+				case 6:
+					return rapid.MapOfN(word, value(deep-1), 0, 4).Draw(t, "map")
+				}
+				return word.Draw(t, "text")
+			})
+		}
+		want := rapid.MapOfN(rapid.StringMatching(`[a-z]{1,8}|y|no|[a-z 中.:]{1,6}x`), value(3), 0, 5).Draw(rt, "settings")
+		delete(want, "type")
+		raw, err := json.Marshal(want)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		form := Form{Name: "a", Type: "acme_copy", Settings: SettingsText(raw), Timeout: "5"}
+		jobs, problems := ParseFile([]byte(form.YAML()), options())
+		if len(problems.Errors()) > 0 {
+			if strings.Contains(string(raw), "{{") {
+				return
+			}
+			rt.Fatalf("%s: %+v\n%s", raw, problems.Errors(), form.YAML())
+		}
+		if a, b := (domain.JobSpec{Exec: domain.Exec{Spec: raw}}), (domain.JobSpec{Exec: domain.Exec{Spec: jobs[0].Spec.Exec.Spec}}); a.Digest() != b.Digest() {
+			rt.Fatalf("%s became %s\n%s", raw, jobs[0].Spec.Exec.Spec, form.YAML())
+		}
+		if back, beyond := FormOf(jobs[0].Spec, "", "", options()); len(beyond) > 0 || back.Settings != form.Settings {
+			rt.Fatalf("the form %q became %q, beyond %v", form.Settings, back.Settings, beyond)
+		}
+	})
+}

@@ -109,6 +109,8 @@ const (
 	idTriggerDeps    = "trigger.deps"
 	idCycle          = "dep.cycle"
 	idExecType       = "exec.type"
+	idExecTypeWord   = "exec.type_word"
+	idExecNobody     = "exec.nobody"
 	idExecKey        = "exec.key"
 	idExecNeeds      = "exec.needs"
 	idExecJSON       = "exec.json"
@@ -166,6 +168,7 @@ const (
 	hintCycle             = "dep_cycle"
 	hintJobTwice          = "job_twice"
 	hintExecType          = "exec_type"
+	hintExecNobody        = "exec_nobody"
 	hintURL               = "url"
 )
 

@@ -32,16 +32,23 @@ func FormOf(spec domain.JobSpec, every, at string, opts Options) (f Form, beyond
 	if spec.TimeoutGiven {
 		f.Timeout = strconv.Itoa(spec.TimeoutSec)
 	}
-	f.Command, spec.Exec.Spec = commandOf(spec.Exec)
+	if spec.Exec.Type == shellType {
+		f.Command, spec.Exec.Spec = commandOf(spec.Exec)
+	} else {
+		f.Type, f.Settings = spec.Exec.Type, SettingsText(spec.Exec.Spec)
+	}
 	sound := f
 	sound.Deps = depLines(withoutFirst(spec))
-	sound.Command = cmp.Or(f.Command, "true") // what is not of this type has none
+	sound.Command = cmp.Or(f.Command, "true") // settings that can't be read have none
 	shown, _ := ParseFile([]byte(sound.YAML()), opts)
 	if len(shown) != 1 {
 		return f, Changed(domain.JobSpec{}, spec)
 	}
 	return f, Changed(shown[0].Spec, spec)
 }
+
+// shellType is the type that the form shows as a command.
+const shellType = "shell"
 
 // policies fills in what is not the default.
 func (f *Form) policies(spec domain.JobSpec, rule domain.BizDateRule) {
@@ -75,7 +82,7 @@ func (d *Definitions) Zone() string { return Options{DefaultZone: d.DefaultZone}
 func commandOf(exec domain.Exec) (string, json.RawMessage) {
 	settings := map[string]json.RawMessage{}
 	var command string
-	if exec.Type != "shell" || json.Unmarshal(exec.Spec, &settings) != nil || json.Unmarshal(settings["command"], &command) != nil {
+	if json.Unmarshal(exec.Spec, &settings) != nil || json.Unmarshal(settings["command"], &command) != nil {
 		return "", exec.Spec
 	}
 	command = strings.TrimRight(command, "\n")

@@ -102,10 +102,10 @@ func TestWhatCanNotBePatched(t *testing.T) {
 
 func TestFormOfSaysWhatItDoesNotShow(t *testing.T) {
 	for text, want := range map[string][]string{
-		jobYAML("  cron: \"0 2 * * *\"\n"):          {"exec"},
-		jobYAML("  at: 2027-01-02T03:04:05.678Z\n"): {"exec", "schedule"}, // no command: the form is of shell jobs
+		jobYAML("  cron: \"0 2 * * *\"\n"):          nil,
+		jobYAML("  at: 2027-01-02T03:04:05.678Z\n"): {"schedule"},
 		written: {"retry"},
-		jobYAML("  deps: [{name: self, biz_date: current-1d, first_date: 2026-01-01}, {name: b}]\n"):                                              {"deps", "exec"},
+		jobYAML("  deps: [{name: self, biz_date: current-1d, first_date: 2026-01-01}, {name: b}]\n"):                                              {"deps"},
 		Form{Name: "a", Trigger: "upstream", Deps: "b\nq/c prev_workday", Calendar: "cn", CalendarOn: "any", Pool: "db", Command: "x"}.YAML():     nil,
 		Form{Name: "p/a", Title: "t", Cron: "0 2 * * *", Deps: "b\nq/c", Command: "x\ny", Timeout: "5", Timezone: "Europe/Berlin"}.YAML():         nil,
 		Form{Name: "a", Every: "90m", Command: "x", Timeout: "5"}.YAML() + "  owner: me\n  params: {a: b}\n":                                      {"owner", "params"},
@@ -136,7 +136,9 @@ func TestAPatchedFileMeansTheForm(t *testing.T) {
 		}
 		is.BizDate, is.Misfire = pick("biz_date", was.BizDate, "", "T-1", "T+3", "prev_workday"), pick("misfire", was.Misfire, "", "skip", "fire_all")
 		is.Overlap, is.Pool = pick("overlap", was.Overlap, "", "allow"), pick("pool", was.Pool, "", "db")
-		is.Command = pick("command", was.Command, "true", "a\n\nb # c", "  x")
+		if is.Command = pick("command", was.Command, "true", "a\n\nb # c", "  x", ""); is.Command == "" {
+			is.Type, is.Settings = pick("type", "acme_copy", "noop2"), pick("settings", "a: 1\nb: \"{{biz_date}}\"", "", "a: [\"x\", {\"y\": true}]\nlong: |-\n  one\n    two\n\n  three")
+		}
 		is.Timeout = pick("timeout", was.Timeout, "", "7")
 		out, ok := Patch(text, was, is)
 		if !ok {

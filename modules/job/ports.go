@@ -81,3 +81,10 @@ type Workers interface {
 	// List gives all workers, those that are gone among them.
 	List(ctx context.Context) ([]domain.Worker, error)
 }
+
+// Types tells what can be run.
+type Types interface {
+	// Offered gives the types that targets which are up announce to the jobs of a project, by their word; none where no
+	// target is up at all.
+	Offered(ctx context.Context, project string) (map[string]domain.TypeOffer, error)
+}

@@ -13,6 +13,9 @@ func (d *Definitions) caveats(ctx context.Context, parsed []Parsed, byKey map[do
 	if err := d.untagged(ctx, parsed); err != nil {
 		return err
 	}
+	if err := d.unoffered(ctx, parsed); err != nil {
+		return err
+	}
 	return d.foresee(ctx, parsed, byKey)
 }
 

@@ -10,6 +10,7 @@ import { startGraph } from "./graph.js";
 import { startKeys } from "./keys.js";
 import { startPicks } from "./picks.js";
 import { startSchedule } from "./schedule.js";
+import { startTypes } from "./types.js";
 import { startUpload } from "./upload.js";
 
 document.documentElement.classList.add("js");
@@ -19,6 +20,7 @@ startForms();
 startKeys();
 startPicks();
 startSchedule();
+startTypes();
 startUpload();
 startDays();
 startGraph();

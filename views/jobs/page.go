@@ -3,6 +3,7 @@ package jobs
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/views/layout"
@@ -173,20 +174,21 @@ type EditPage struct {
 	Conflict    string // someone saved a version meanwhile: which, who
 	ConflictURL string
 	JobNames    []string // for the dependency list
+	Types       []string // that are offered; any other word can be typed
 	Key         string
 }
 
 // ShortForm is the form for the ordinary job. All values are as typed. Fields posted: name,
-// title, deps (one a line, behind it its dates), type, command, timeout, timezone, calendar, calendar_on,
+// title, deps (one a line, behind it its dates), type, command (of type shell) or settings (of any other), timeout, timezone, calendar, calendar_on,
 // calendar_else, biz_date, misfire, overlap, pool, when and the fields of its kind:
 // minutes, minute, time, weekdays, day, nth, weekday, at, every, cron.
 type ShortForm struct {
-	Name, Title, Deps, Type, Command, Timeout, Timezone string
-	When                                                When
-	DefaultZone                                         string   // of jobs that name none
-	Saved                                               bool     // the job is there: its name stays
-	Beyond                                              []string // keys of it that the form does not show in full; they stay as written
-	Errors                                              []ui.FieldError
+	Name, Title, Deps, Type, Command, Settings, Timeout, Timezone string
+	When                                                          When
+	DefaultZone                                                   string   // of jobs that name none
+	Saved                                                         bool     // the job is there: its name stays
+	Beyond                                                        []string // keys of it that the form does not show in full; they stay as written
+	Errors                                                        []ui.FieldError
 
 	Calendar, CalendarOn, CalendarElse, BizDate, Misfire, Overlap, Pool string
 	BizDates                                                            []string // rules that are offered
@@ -201,6 +203,17 @@ type When struct {
 
 // locked tells whether a key stays as it is written in the text.
 func (f ShortForm) locked(key string) bool { return slices.Contains(f.Beyond, key) }
+
+// shell tells whether the form is of a shell job.
+func (f ShortForm) shell() bool { return f.Type == "shell" }
+
+// asRun is what the job runs as text.
+func (f ShortForm) asRun() string {
+	if f.shell() {
+		return f.Command
+	}
+	return strings.TrimSuffix("type: "+f.Type+"\n"+f.Settings, "\n")
+}
 
 // kept are the keys that the form has no field for.
 func (f ShortForm) kept() []string {

@@ -28,6 +28,7 @@ const (
 	IDBodyBare      = "template.body_bare"
 	IDBodyJSON      = "template.body_json"
 	IDBodyType      = "template.body_type"
+	IDExecKey       = "template.exec_key"
 
 	HintLiteral      = "template.literal"
 	HintParamDeclare = "template.param_declare"

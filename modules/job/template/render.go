@@ -36,7 +36,8 @@ type Vars struct {
 // AX_WORKER_UID in the environment.
 type Rendered struct {
 	// Exec is the settings of the executor type: {"command"} for shell, {"method", "url",
-	// "headers", "body"} for http.
+	// "headers", "body"} for http, for a type that AX does not know the job's own with values
+	// inside their texts.
 	Exec json.RawMessage
 	// Env is the job's env, the AX_* values, and what the command refers to.
 	Env map[string]string
@@ -150,6 +151,8 @@ func (p *Program) exec(env map[string]string, v values) (json.RawMessage, error)
 		return json.Marshal(map[string]string{"command": p.command.text})
 	case p.http != nil:
 		return p.http.render(v)
+	case p.free != nil:
+		return p.free.render(v)
 	}
 	return p.raw, nil
 }

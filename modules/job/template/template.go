@@ -40,6 +40,7 @@ type Program struct {
 	env     map[string][]part
 	command *shellText
 	http    *httpText
+	free    *node // of a type that AX does not know
 	raw     json.RawMessage
 }
 
@@ -60,6 +61,10 @@ func Compile(spec domain.JobSpec) (*Program, []Issue) {
 		p.command = c.shell(spec.Exec.Spec)
 	case "http":
 		p.http = c.http(spec.Exec.Spec)
+	default:
+		if !domain.BuiltIn(spec.Exec.Type) {
+			p.free = c.free(spec.Exec.Spec)
+		}
 	}
 	if len(c.issues) > 0 {
 		return nil, c.issues

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -45,7 +46,7 @@ func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 	if t.mode != modeForm {
 		return p, nil
 	}
-	p.Form = jobs.ShortForm{Name: t.form.Name, Title: t.form.Title, Deps: t.form.Deps, Type: "shell", Command: t.form.Command, Timeout: t.form.Timeout,
+	p.Form = jobs.ShortForm{Name: t.form.Name, Title: t.form.Title, Deps: t.form.Deps, Type: cmp.Or(t.form.Type, shellType), Settings: t.form.Settings, Command: t.form.Command, Timeout: t.form.Timeout,
 		Timezone: t.form.Timezone, When: whenOf(t.when), DefaultZone: h.Jobs.Zone(), Beyond: t.beyond,
 		Calendar: t.form.Calendar, CalendarOn: t.form.CalendarOn, CalendarElse: t.form.CalendarElse, BizDate: t.form.BizDate, BizDates: domain.BizDateRules(),
 		Misfire: t.form.Misfire, Overlap: t.form.Overlap, Pool: t.form.Pool}
@@ -53,6 +54,10 @@ func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 	for _, n := range names {
 		p.JobNames = append(p.JobNames, n.Key.String())
 	}
+	if err != nil {
+		return p, err
+	}
+	p.Types, err = h.types(ctx, t.form)
 	return p, err
 }
 

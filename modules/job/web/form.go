@@ -59,7 +59,7 @@ func readFields(form url.Values) typed {
 	return typed{mode: modeForm,
 		form: job.Form{Name: form.Get("name"), Title: form.Get("title"), Timezone: form.Get("timezone"), Deps: form.Get("deps"), Command: form.Get("command"), Timeout: form.Get("timeout"),
 			Calendar: form.Get("calendar"), CalendarOn: form.Get("calendar_on"), CalendarElse: form.Get("calendar_else"), BizDate: form.Get("biz_date"),
-			Misfire: form.Get("misfire"), Overlap: form.Get("overlap"), Pool: form.Get("pool")},
+			Misfire: form.Get("misfire"), Overlap: form.Get("overlap"), Pool: form.Get("pool"), Type: typeOf(form.Get("type")), Settings: form.Get("settings")},
 		when: domain.Choice{Kind: kind, Minutes: form.Get("minutes"), Minute: form.Get("minute"), Time: form.Get("time"), Weekdays: form["weekdays"], Day: form.Get("day"),
 			Nth: form.Get("nth"), Weekday: form.Get("weekday"), At: form.Get("at"), Every: form.Get("every"), Cron: form.Get("cron")}}
 }
@@ -134,7 +134,7 @@ func (h *Handlers) readOld(form url.Values, j domain.Job) typed {
 		t.form.Deps = was.Deps
 	}
 	if slices.Contains(beyond, "exec") {
-		t.form.Command = was.Command
+		t.form.Command, t.form.Type, t.form.Settings = was.Command, was.Type, was.Settings
 	}
 	keepUnasked(&t.form, was, form)
 	locked := slices.Contains(beyond, "schedule")
@@ -159,7 +159,7 @@ func keepUnasked(f *job.Form, was job.Form, posted url.Values) {
 		is  *string
 		was string
 	}{"calendar": {&f.Calendar, was.Calendar}, "calendar_on": {&f.CalendarOn, was.CalendarOn}, "calendar_else": {&f.CalendarElse, was.CalendarElse},
-		"biz_date": {&f.BizDate, was.BizDate}, "misfire": {&f.Misfire, was.Misfire}, "overlap": {&f.Overlap, was.Overlap}, "pool": {&f.Pool, was.Pool}} {
+		"type": {&f.Type, was.Type}, "settings": {&f.Settings, was.Settings}, "biz_date": {&f.BizDate, was.BizDate}, "misfire": {&f.Misfire, was.Misfire}, "overlap": {&f.Overlap, was.Overlap}, "pool": {&f.Pool, was.Pool}} {
 		if !posted.Has(name) {
 			*one.is = one.was
 		}
