@@ -36,7 +36,7 @@ func valueText(v any) string {
 	switch v := v.(type) {
 	case string:
 		if block := commandText(v); strings.HasPrefix(block, "|") && strings.TrimRight(v, " \n") == v {
-			return strings.ReplaceAll(block, "\n    ", "\n  ")
+			return "|-\n" + strings.TrimSuffix(indented(v+"\n", "  "), "\n")
 		}
 		return scalarText(v)
 	case []any:
