@@ -28,7 +28,12 @@ var archRules = []archRule{
 	},
 	{
 		name: "the wire contract is plain Go", reason: "center, worker and external executors all carry it",
-		about: []string{"./worker/protocol/...", "./worker/sdk/..."}, never: []string{"foreign", "./..."},
+		about: []string{"./worker/protocol/..."}, never: []string{"foreign", "./..."},
+		but: []string{"./worker/protocol/..."}, plant: "github.com/redis/go-redis/v9",
+	},
+	{
+		name: "the SDK is the standard library and the wire contract", reason: "a service outside AX takes it into its own module, and nothing else with it",
+		about: []string{"./worker/sdk/..."}, deep: true, never: []string{"foreign", "./..."},
 		but: []string{"./worker/protocol/...", "./worker/sdk/..."}, plant: "github.com/redis/go-redis/v9",
 	},
 	{
