@@ -190,7 +190,7 @@ func TestNoEndKeepsAPlace(t *testing.T) {
 		}
 		settle := func(v string) func(domain.Instance, domain.Attempt) {
 			return func(in domain.Instance, a domain.Attempt) {
-				p.must(p.lifecycle.Lost(p.ctx, []domain.ID{a.ID}, "silent"))
+				p.must(p.lifecycle.Lost(p.ctx, []domain.ID{a.ID}, "silent", time.Time{}))
 				p.want(in.ID, "running/orphan")
 				if n := p.use("db").Used; n != 1 {
 					t.Errorf("an orphan has %d places", n)
@@ -209,7 +209,7 @@ func TestNoEndKeepsAPlace(t *testing.T) {
 			{"error", "held", true, func(_ domain.Instance, a domain.Attempt) { report(a, domain.OutcomeTimeout) }, "failed/timeout"},
 			{"refused", "plain", true, func(_ domain.Instance, a domain.Attempt) { report(a, domain.OutcomeRefused) }, "running/queued"},
 			{"lost", "plain", true, func(_ domain.Instance, a domain.Attempt) {
-				p.must(p.lifecycle.Lost(p.ctx, []domain.ID{a.ID}, "silent"))
+				p.must(p.lifecycle.Lost(p.ctx, []domain.ID{a.ID}, "silent", time.Time{}))
 			}, "running/queued"},
 			{"no ack", "plain", false, func(_ domain.Instance, a domain.Attempt) {
 				_, err := p.lifecycle.Withdraw(p.ctx, []domain.ID{a.ID}, domain.OutcomeNoAck, "silent")
@@ -255,7 +255,7 @@ func TestALateSuccessEndsOneThatWaitsForItsPool(t *testing.T) {
 		a, _ := p.send(in, db)
 		_, _, err := p.lifecycle.Grant(p.ctx, []domain.Claim{{Attempt: a.ID, Worker: "w", Boot: 1}})
 		p.must(err)
-		p.must(p.lifecycle.Lost(p.ctx, []domain.ID{a.ID}, "silent"))
+		p.must(p.lifecycle.Lost(p.ctx, []domain.ID{a.ID}, "silent", time.Time{}))
 		p.must(p.lifecycle.HoldPool(p.ctx, []domain.ID{in.ID}))
 		p.want(in.ID, "running/held_pool")
 		p.must(p.lifecycle.Apply(p.ctx, []protocol.Uplink{{Worker: "w", Boot: 1, Reports: []protocol.Report{{Attempt: int64(a.ID), Outcome: protocol.OutcomeSuccess, Finished: time.Now().UnixMilli()}}}}))

@@ -161,9 +161,12 @@ func (p *process) showShards(shards []row) error {
 	return nil
 }
 
-// ending is an attempt's message, with how long after its end that was reported where it
-// was over 5 s.
+// ending is an attempt's message, with how long a lost one ran at least, or how long after its end that was reported
+// where it was over 5 s.
 func ending(a row) string {
+	if start, heard := a.moment("startedAt"), a.moment("heardAt"); !heard.IsZero() && !start.IsZero() {
+		return strings.TrimPrefix(a.text("message")+"; it ran for at least "+took(start, heard), "; ")
+	}
 	end, reported := a.moment("finishedAt"), a.moment("reportedAt")
 	if end.IsZero() || reported.Sub(end) <= domain.ReportedLate {
 		return a.text("message")

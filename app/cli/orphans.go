@@ -24,10 +24,10 @@ func (p *process) orphans() *cobra.Command {
 				return err
 			}
 			q.Set("job", job)
-			head := []string{"ID.ATTEMPT", "JOB", "BIZ_DATE", "RUN", "TARGET", "STARTED", "LOST", "KNOWN"}
+			head := []string{"ID.ATTEMPT", "JOB", "BIZ_DATE", "RUN", "TARGET", "STARTED", "LAST HEARD", "LOST", "KNOWN"}
 			return p.list(ctx, listing{name: "orphans", query: q, head: head, cells: func(r row) []string {
 				return []string{r.text("id") + "." + r.text("attempt"), r.name(), r.text("bizDate"), r.text("run"), r.text("target"),
-					p.when(r.moment("startedAt")), p.when(r.moment("lostAt")), r.text("evidence")}
+					p.when(r.moment("startedAt")), p.when(r.moment("heardAt")), p.when(r.moment("lostAt")), r.text("evidence")}
 			}})
 		})}
 	g.flags(cmd)

@@ -90,7 +90,7 @@ func (b *Broker) settleLife(ctx context.Context, at domain.Boot, o lifeOver) err
 		slog.Warn("worker lost", "worker", at.Name, "boot", at.Boot, "reason", o.reason, "attempts", len(now))
 	}
 	crash.At("lost.found")
-	if err := b.lose(ctx, now, fmt.Sprintf("worker %s (boot %d) %s", at.Name, at.Boot, o.reason)); err != nil {
+	if err := b.lose(ctx, now, fmt.Sprintf("worker %s (boot %d) %s", at.Name, at.Boot, o.reason), o.heard); err != nil {
 		return err
 	}
 	crash.At("lost.settled")
@@ -164,12 +164,13 @@ func (b *Broker) heldBy(ctx context.Context, at domain.Boot) (now, wait []domain
 	return now, wait, nil
 }
 
-func (b *Broker) lose(ctx context.Context, ids []domain.ID, note string) error {
+// lose settles attempts whose worker is gone, or knows nothing of them; heard is the last that was heard of them.
+func (b *Broker) lose(ctx context.Context, ids []domain.ID, note string, heard time.Time) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	slices.Sort(ids)
-	if err := b.Judge.Lost(ctx, ids, note); err != nil {
+	if err := b.Judge.Lost(ctx, ids, note, heard); err != nil {
 		return err
 	}
 	b.figures.lost.Add(int64(len(ids)))
@@ -181,28 +182,39 @@ func (b *Broker) lose(ctx context.Context, ids []domain.ID, note string) error {
 // settleWaiting settles attempts of lost workers whose grace is over.
 func (b *Broker) settleWaiting(ctx context.Context) error {
 	now := b.Mono()
-	var due []domain.ID
+	due := map[time.Time][]domain.ID{} // by when their workers were heard for the last time
 	b.mem.mu.Lock()
 	for id, at := range b.mem.waitLost {
-		if !at.After(now) {
-			due = append(due, id)
+		if at.After(now) {
+			continue
 		}
+		var heard time.Time
+		if f := b.mem.flights[id]; f != nil {
+			if o := b.mem.over[domain.Boot{Name: f.target, Boot: f.boot}]; o != nil {
+				heard = o.heard
+			}
+		}
+		due[heard] = append(due[heard], id)
 	}
 	b.mem.mu.Unlock()
-	return b.lose(ctx, due, fmt.Sprintf("its worker was lost and has not come back within %s", domain.LossWaitGrace))
+	var errs []error
+	for heard, ids := range due {
+		errs = append(errs, b.lose(ctx, ids, fmt.Sprintf("its worker was lost and has not come back within %s", domain.LossWaitGrace), heard))
+	}
+	return errors.Join(errs...)
 }
 
 // compare holds what each heartbeat names against what was granted. A grant that
 // two heartbeats did not name is settled: that worker knows nothing of it. What is
 // named but no longer in force is to be killed: it was replaced.
 func (b *Broker) compare(ctx context.Context, view domain.FleetView) error {
-	now := b.Mono()
-	unknown := map[domain.Boot][]domain.ID{}
+	now, at := b.Mono(), b.Now()
+	unknown := map[domain.Boot]map[domain.ID]time.Time{} // with when they were named for the last time
 	strangers := map[domain.ID]domain.Boot{}
 	var out []Outgoing
 	b.mem.mu.Lock()
 	for _, w := range view.Workers {
-		at := domain.Boot{Name: w.Name, Boot: w.Boot}
+		life := domain.Boot{Name: w.Name, Boot: w.Boot}
 		if drains := w.State == domain.WorkerDraining; drains != w.Drain {
 			out = append(out, Outgoing{w.Name, w.Boot, protocol.Downlink{Drain: &w.Drain}})
 		}
@@ -210,27 +222,32 @@ func (b *Broker) compare(ctx context.Context, view domain.FleetView) error {
 		for _, id := range w.Held {
 			named[id] = true
 			if b.mem.flights[id] == nil {
-				strangers[id] = at
+				strangers[id] = life
 			}
 		}
 		for _, f := range b.mem.of(w.Name, w.Boot) {
 			switch {
 			case named[f.attempt]:
-				f.unnamed = 0
+				f.unnamed, f.named = 0, at
 				delete(b.mem.waitLost, f.attempt)
 			case f.granted && now.Sub(f.grantedAt) > unnamedAfter && f.seq != w.Seq:
 				f.unnamed++
 			}
 			f.seq = w.Seq
 			if f.unnamed >= 2 {
-				unknown[at] = append(unknown[at], f.attempt)
+				if unknown[life] == nil {
+					unknown[life] = map[domain.ID]time.Time{}
+				}
+				unknown[life][f.attempt] = f.named
 			}
 		}
 	}
 	b.mem.mu.Unlock()
 	errs := []error{b.killStrangers(ctx, strangers)}
-	for at, ids := range unknown {
-		errs = append(errs, b.lose(ctx, ids, fmt.Sprintf("worker %s (boot %d) does not know of it", at.Name, at.Boot)))
+	for life, ids := range unknown {
+		for id, named := range ids {
+			errs = append(errs, b.lose(ctx, []domain.ID{id}, fmt.Sprintf("worker %s (boot %d) does not know of it", life.Name, life.Boot), named))
+		}
 	}
 	if len(out) > 0 {
 		errs = append(errs, b.Mail.Post(ctx, out))

@@ -18,8 +18,9 @@ type flight struct {
 	sentAt                 time.Time // on the broker's clock; moved when registry or uplink return
 	granted                bool
 	grantedAt              time.Time
-	unnamed                int   // heartbeats in a row, since the grant, that did not name it
-	seq                    int64 // heartbeat that was judged last
+	unnamed                int       // heartbeats in a row, since the grant, that did not name it
+	seq                    int64     // heartbeat that was judged last
+	named                  time.Time // when the newest heartbeat that names it was judged, by the database's clock; zero: there was none
 	killSent               time.Time
 }
 
@@ -48,6 +49,7 @@ type memory struct {
 // lifeOver is a life that is over and may still have attempts in flight.
 type lifeOver struct {
 	reason string
+	heard  time.Time // by the database's clock; zero: not known
 	since  time.Time
 	buried bool
 }
@@ -191,7 +193,7 @@ func (m *memory) view(v domain.FleetView, now time.Time) {
 	defer m.mu.Unlock()
 	m.fresh, m.partial = true, v.Partial
 	for _, gone := range v.Gone {
-		m.over[domain.Boot{Name: gone.Name, Boot: gone.Boot}] = &lifeOver{reason: gone.Reason, since: now}
+		m.over[domain.Boot{Name: gone.Name, Boot: gone.Boot}] = &lifeOver{reason: gone.Reason, heard: gone.Heard, since: now}
 	}
 	next := make(map[string]*target, len(v.Workers))
 	for _, w := range v.Workers {

@@ -22,7 +22,8 @@ type Queue interface {
 type Judge interface {
 	Grant(ctx context.Context, claims []domain.Claim) (tasks map[domain.ID]*protocol.Task, denied map[domain.ID]string, err error)
 	Apply(ctx context.Context, said []protocol.Uplink) error
-	Lost(ctx context.Context, ids []domain.ID, note string) error
+	// Lost settles what a worker that is gone had; heard is the last that was heard of it, zero where nothing is known.
+	Lost(ctx context.Context, ids []domain.ID, note string, heard time.Time) error
 	// Standing reads instances as they stand once nobody is writing them.
 	Standing(ctx context.Context, ids []domain.ID) (map[domain.ID]domain.Instance, error)
 	// Forget drops what is remembered of rows that another broker may have changed.

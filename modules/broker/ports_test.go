@@ -180,7 +180,10 @@ func (w *world) outcome(in domain.Instance, r protocol.Report) (domain.Instance,
 }
 
 // Lost settles attempts of lost workers.
-func (w *world) Lost(_ context.Context, ids []domain.ID, _ string) error {
+func (w *world) Lost(_ context.Context, ids []domain.ID, _ string, heard time.Time) error {
+	for _, id := range ids {
+		w.heardLast[id] = heard
+	}
 	return w.commit(w.owners(ids), func(in domain.Instance) (domain.Instance, domain.MoveName) {
 		a := w.attempts[in.AttemptID]
 		if !slices.Contains(ids, a.ID) || !inForce(a) {

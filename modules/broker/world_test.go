@@ -51,7 +51,9 @@ type world struct {
 	gatherErr error
 
 	workers map[string]domain.Worker
-	gone    []domain.Boot
+	// heardLast is what the judge was told of attempts that were lost.
+	heardLast map[domain.ID]time.Time
+	gone      []domain.Boot
 	// unheardOf says that a worker is expected of which it is not known yet whether it lives.
 	unheardOf bool
 	registry  error
@@ -73,7 +75,7 @@ type sending struct {
 func inWorld(t *testing.T, fn func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, ins: map[domain.ID]domain.Instance{}, attempts: map[domain.ID]domain.Attempt{}, specs: map[domain.ID]domain.JobSpec{}, second: map[domain.ID]domain.JobSpec{},
-			bad: map[domain.ID]error{}, pools: map[domain.PoolKey]domain.Pool{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, last: 1000, onHold: func() {}}
+			bad: map[domain.ID]error{}, pools: map[domain.PoolKey]domain.Pool{}, wake: make(chan struct{}, 1), workers: map[string]domain.Worker{}, heardLast: map[domain.ID]time.Time{}, last: 1000, onHold: func() {}}
 		var err error
 		if w.ids, err = domain.NewIDs(1, time.Now); err != nil {
 			t.Fatal(err)
@@ -169,7 +171,7 @@ func (w *world) beat(name string, held ...domain.ID) {
 
 // lose takes a worker away.
 func (w *world) lose(name, reason string) {
-	w.gone = append(w.gone, domain.Boot{Name: name, Boot: w.workers[name].Boot, Reason: reason})
+	w.gone = append(w.gone, domain.Boot{Name: name, Boot: w.workers[name].Boot, Reason: reason, Heard: w.workers[name].SeenAt})
 	delete(w.workers, name)
 }
 

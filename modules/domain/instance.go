@@ -173,8 +173,8 @@ type Attempt struct {
 	AckedAt      time.Time // the claim arrived
 	GrantedAt    time.Time
 	StartedAt    time.Time
-	FinishedAt   time.Time     // when the task had ended, where a worker said so
-	ReportedAt   time.Time     // when its outcome was in the database; zero: no worker reported it
+	FinishedAt   time.Time     // when the task had ended, where a worker said so; of a lost one see Lost
+	ReportedAt   time.Time     // when its outcome was in the database; zero: no worker reported it; of a lost one see Lost
 	Deadline     time.Duration // time-out of the attempt, counted from its start
 	KillAt       time.Time     // a kill was asked for; zero = none
 	ExitCode     *int          // nil when there is none
@@ -185,6 +185,18 @@ type Attempt struct {
 	LogLines     int64  // lines of output in all, as reported at its end
 }
 
+// Lost is when a lost attempt was heard of for the last time, so that it ran until then at least, and when it came to
+// count as lost. heard is zero where that was not written down. Both are zero for one that is not lost.
+func (a Attempt) Lost() (heard, at time.Time) {
+	switch {
+	case a.State != AttemptLost:
+		return time.Time{}, time.Time{}
+	case a.ReportedAt.IsZero():
+		return time.Time{}, a.FinishedAt
+	}
+	return a.FinishedAt, a.ReportedAt
+}
+
 // ReportedLate is after which time a report that comes in is late enough to be shown apart.
 const ReportedLate = 5 * time.Second
 
@@ -192,7 +204,7 @@ const ReportedLate = 5 * time.Second
 // 0 when that is not worth telling.
 func (a Attempt) Unreported() time.Duration {
 	late := a.ReportedAt.Sub(a.FinishedAt)
-	if a.ReportedAt.IsZero() || a.FinishedAt.IsZero() || late <= ReportedLate {
+	if a.State == AttemptLost || a.ReportedAt.IsZero() || a.FinishedAt.IsZero() || late <= ReportedLate {
 		return 0
 	}
 	return late

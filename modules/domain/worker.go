@@ -77,11 +77,13 @@ const (
 	WorkerSilent WorkerState = "silent"
 )
 
-// Boot is one life of a worker; Reason says why it counts as over.
+// Boot is one life of a worker; Reason says why it counts as over, and Heard when it was heard for the last time, zero
+// where that is not known.
 type Boot struct {
 	Name   string
 	Boot   int64
 	Reason string
+	Heard  time.Time
 }
 
 // FleetView is what one look at the registry found.

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -195,7 +194,7 @@ func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []doma
 		switch {
 		case l == nil || w.follows(*hb, l):
 			if l != nil && !l.lost {
-				gone = append(gone, domain.Boot{Name: hb.Name, Boot: l.boot, Reason: restarted})
+				gone = append(gone, domain.Boot{Name: hb.Name, Boot: l.boot, Reason: restarted, Heard: w.heardAt(l, mono)})
 			}
 			stale := l != nil && hb.Boot < l.boot && l.beat == nil // it stood there all the time
 			w.lives[hb.Name] = &life{boot: hb.Boot, seq: hb.Seq, at: mono, heard: mono, beat: hb, proven: w.looked && !stale, refusing: refusing}
@@ -232,27 +231,32 @@ func (w *Watch) silent(mono time.Time) []domain.Boot {
 	for name, l := range w.lives {
 		if !l.lost && mono.Sub(l.at) > w.lostAfter {
 			l.lost, l.lostAt = true, w.now()
-			reason := fmt.Sprintf("has been silent for %s", w.silence(l, mono))
+			reason := "has not been heard since " + w.unheardSince(l, mono).UTC().Format(time.RFC3339)
 			if l.beat != nil && l.beat.Disk != "" {
 				reason += ", and could not write its journal before that: " + l.beat.Disk
 			}
-			gone = append(gone, domain.Boot{Name: name, Boot: l.boot, Reason: reason})
+			gone = append(gone, domain.Boot{Name: name, Boot: l.boot, Reason: reason, Heard: w.heardAt(l, mono)})
 		}
 	}
 	return gone
 }
 
-// silence is how long nothing was heard of a life that is lost, to the second; at least the patience. It is the longer
-// by the outages in which no patience ran.
-func (w *Watch) silence(l *life, mono time.Time) time.Duration {
-	if long := mono.Sub(l.heard).Truncate(time.Second); !l.heard.IsZero() && long > w.lostAfter+looksLate {
-		return long
+// heardAt is when a life was heard for the last time, by the clock of the rows; zero: that is not known.
+func (w *Watch) heardAt(l *life, mono time.Time) time.Time {
+	if l.heard.IsZero() {
+		return time.Time{}
 	}
-	return w.lostAfter
+	return w.now().Add(-mono.Sub(l.heard))
 }
 
-// looksLate is how much later than the patience ends a loss may be found in the ordinary way.
-const looksLate = 2 * time.Second
+// unheardSince is since when nothing was heard of a life, whatever was away meanwhile; of one that never was heard, since
+// when it is waited for.
+func (w *Watch) unheardSince(l *life, mono time.Time) time.Time {
+	if at := w.heardAt(l, mono); !at.IsZero() {
+		return at
+	}
+	return w.now().Add(-mono.Sub(l.at))
+}
 
 // forget drops lives that are lost, told and no longer in the registry.
 func (w *Watch) forget(beats []protocol.Heartbeat) {

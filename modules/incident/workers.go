@@ -49,12 +49,20 @@ func workersFound(all []domain.Worker, leaving map[string]bool, now time.Time) [
 		case w.State == domain.WorkerGone && (w.Drain || leaving[w.Name] || now.Sub(w.LostAt) > giveUp):
 		case w.State == domain.WorkerGone:
 			out = append(out, store.Occurrence{Kind: domain.IncidentWorkerLost, Subject: w.Name, Name: w.Name, At: w.LostAt, Mark: domain.Millis(w.LostAt),
-				Detail: []string{"incident.said.silent", "host", w.Host}})
+				Detail: lastHeard(w)})
 		default:
 			out = append(out, refusing(w, now)...)
 		}
 	}
 	return out
+}
+
+// lastHeard says when a lost worker was heard for the last time, where that is known.
+func lastHeard(w domain.Worker) []string {
+	if w.SeenAt.IsZero() {
+		return []string{"incident.said.silent", "host", w.Host}
+	}
+	return []string{"incident.said.unheard", "at", stamp(w.SeenAt), "host", w.Host}
 }
 
 // refusing is why a worker that is alive refuses work.

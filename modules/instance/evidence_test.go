@@ -27,14 +27,14 @@ func TestEvidenceIsSaidInTheReadersLanguage(t *testing.T) {
 		held := w.fire(jobA)
 		w.specs[jobA] = hold
 		a := w.run(held.ID)
-		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s"))
+		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s", time.Time{}))
 		hold.OnWorkerLost = domain.LossRetry
 		w.specs[jobA] = hold
 
 		lost := w.fire(jobA)
 		for range 4 {
 			a := w.run(lost.ID)
-			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) does not know of it"))
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) does not know of it", time.Time{}))
 		}
 		failing := w.fire(jobB)
 		w.report(w.run(failing.ID), domain.OutcomeError, "exit code 3; 2 processes left behind were killed")

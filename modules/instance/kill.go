@@ -67,7 +67,7 @@ func (b *batch) kill(ctx context.Context, in domain.Instance, reason string) (do
 			a.State, a.Outcome, a.FinishedAt, a.Message = domain.AttemptWithdrawn, domain.OutcomeKilled, b.now, note
 			b.attempt(a)
 		case ok && in.Label == domain.Orphan:
-			in.FinishedAt = a.FinishedAt // when it was lost
+			in.FinishedAt = a.FinishedAt // when it was last heard of
 		}
 	}
 	return b.move(in, domain.MoveKill, killed, note)

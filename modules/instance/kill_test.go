@@ -3,6 +3,7 @@ package instance_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -46,7 +47,7 @@ func TestKillAtEachLabel(t *testing.T) {
 		{"orphan", func(w *world) (domain.ID, domain.Attempt) {
 			id := w.fire(jobB).ID
 			a := w.run(id)
-			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 			return id, domain.Attempt{}
 		}, cancelled(domain.Killed)},
 	}

@@ -225,7 +225,7 @@ func TestLosses(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		lose := func(a domain.Attempt) {
 			t.Helper()
-			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "w1 has been silent for 10s"))
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "w1 has been silent for 10s", time.Time{}))
 		}
 		in := w.fire(jobA)
 		for range 3 {
@@ -275,7 +275,7 @@ func TestLateSuccess(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		in := w.fire(jobA)
 		a := w.run(in.ID)
-		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent"))
+		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 		b := w.dispatch(in.ID)
 		w.report(a, domain.OutcomeSuccess, "late but true")
 		if got := w.is(in.ID, success); got.AttemptID != a.ID {
@@ -290,7 +290,7 @@ func TestLateSuccess(t *testing.T) {
 
 		in = w.fire(jobA)
 		a = w.run(in.ID)
-		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent"))
+		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 		b = w.dispatch(in.ID)
 		w.grant(b)
 		w.report(a, domain.OutcomeSuccess, "too late")

@@ -97,6 +97,9 @@ func (b *batch) move(in domain.Instance, name domain.MoveName, to domain.Status,
 		in.WakeAt, in.Message = time.Time{}, CutMessage(note)
 	case to.Label == domain.Queued:
 		in.ReadyAt = readySince(in, name, b.now)
+		if !in.IsSplit() {
+			in.StartedAt = time.Time{} // its attempt keeps it
+		}
 	}
 	if m, _ := domain.MoveOf(name); !m.Ordinary {
 		b.events = append(b.events, domain.Event{ID: b.l.IDs.Next(), ProjectID: in.ProjectID, InstanceID: in.ID, RunID: in.RunID,

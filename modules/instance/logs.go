@@ -180,8 +180,10 @@ func (r *Records) logPage(ctx context.Context, a domain.Attempt, gaps numbering,
 // which was stored at the moment given.
 func logComplete(a domain.Attempt, last int64, stored, now time.Time) bool {
 	since := a.FinishedAt
-	if stored.After(since) {
-		since = stored
+	for _, later := range []time.Time{a.ReportedAt, stored} {
+		if later.After(since) {
+			since = later
+		}
 	}
 	quiet := now.Sub(since)
 	switch {

@@ -198,7 +198,7 @@ func (b *batch) settle(ctx context.Context, in domain.Instance, v Verdict, reaso
 			return in, err
 		}
 		if ok {
-			in.FinishedAt = a.FinishedAt // when it was lost: how long a person took is no time of its own
+			in.FinishedAt = a.FinishedAt // when it was last heard of: how long a person took is no time of its own
 		}
 	}
 	switch v {

@@ -25,7 +25,7 @@ func (w *world) orphan() (domain.Instance, domain.Attempt) {
 	w.t.Helper()
 	in := w.fire(jobB)
 	a := w.run(in.ID)
-	w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s"))
+	w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s", time.Time{}))
 	return w.is(in.ID, running(domain.Orphan)), w.attempt(a.ID)
 }
 
@@ -119,7 +119,7 @@ func TestSettleInBulk(t *testing.T) {
 		w.report(w.attempt(all[1].AttemptID), domain.OutcomeSuccess, "late but true") // settled by itself
 		w.settle(instance.VerdictRerun, instance.Pick{ID: all[2].ID})
 		lost := w.run(all[2].ID)
-		w.ok(w.life.Lost(t.Context(), []domain.ID{lost.ID}, "silent again"))
+		w.ok(w.life.Lost(t.Context(), []domain.ID{lost.ID}, "silent again", time.Time{}))
 		w.audit = nil
 		foreign := domain.Fail(domain.NotFound, "not yours")
 		picks := []instance.Pick{{ID: all[4].ID, Attempt: all[4].AttemptID}, {ID: 99}, {ID: all[1].ID, Attempt: all[1].AttemptID},
@@ -278,7 +278,7 @@ func TestAWorkerThatKnowsOfItsLoss(t *testing.T) {
 			a := w.run(in.ID)
 			w.report(a, domain.OutcomeWorkerLost, "the worker ended while the task ran")
 			w.is(in.ID, running(domain.Orphan))
-			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "was restarted")) // the broker sees it too
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "was restarted", time.Time{})) // the broker sees it too
 			w.settle(v, instance.Pick{ID: in.ID, Attempt: a.ID})
 			got := w.is(in.ID, want)
 			f, err := (&instance.Records{Store: w.st, Specs: w, Deps: w, Workers: w, Now: w.now}).Explain(t.Context(), got)
@@ -297,13 +297,13 @@ func TestIdempotentIsNoOrphan(t *testing.T) {
 		in := w.fire(jobB)
 		for n := range 3 {
 			a := w.run(in.ID)
-			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent"))
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 			if got := w.is(in.ID, running(domain.Queued)); got.LostCount != n+1 || got.RetriesUsed != 0 {
 				t.Errorf("after loss %d: %+v", n+1, got)
 			}
 		}
 		a := w.run(in.ID)
-		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent"))
+		w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 		w.is(in.ID, failed(domain.WorkerLost))
 	})
 }
@@ -348,13 +348,14 @@ func TestAnOrphanTookAsLongAsItRan(t *testing.T) {
 			in := w.fire(jobB)
 			a := w.run(in.ID)
 			w.pass(90 * time.Second)
-			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s"))
-			lost := w.now()
+			heard := w.now()
+			w.pass(10 * time.Second)
+			w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has not been heard since 2026-02-03T04:05:06Z", heard))
 			w.pass(5 * time.Hour)
 			end(w.is(in.ID, running(domain.Orphan)), a)
 			got := w.get(in.ID)
-			if took := got.FinishedAt.Sub(got.StartedAt); !got.State.Terminal() || !got.FinishedAt.Equal(lost) || took < 90*time.Second || took > 2*time.Minute {
-				t.Errorf("%s: it is %s, took %s and ended at %s, lost at %s", name, got.Status, took, got.FinishedAt, lost)
+			if took := got.FinishedAt.Sub(got.StartedAt); !got.State.Terminal() || !got.FinishedAt.Equal(heard) || took < 90*time.Second || took > 2*time.Minute {
+				t.Errorf("%s: it is %s, took %s and ended at %s, heard of last at %s", name, got.Status, took, got.FinishedAt, heard)
 			}
 		}
 		in, a := w.orphan()

@@ -24,7 +24,7 @@ func TestWhatIsTakenBackKeepsItsPlaceInTheLane(t *testing.T) {
 			return nil
 		},
 		"its worker was lost before the grant": func(t *testing.T, w *world, a domain.Attempt) error {
-			return w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent")
+			return w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent", time.Time{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -182,7 +182,7 @@ func TestReportAgainstLoss(t *testing.T) {
 			return w.life.Apply(context.Background(), []protocol.Uplink{{Worker: "w1", Boot: 1, Reports: []protocol.Report{reportOf(a, domain.OutcomeSuccess, "", w.now())}}})
 		}
 		as := w.race(withdrawals, report, func(a domain.Attempt) error {
-			return w.life.Lost(context.Background(), []domain.ID{a.ID}, "silent")
+			return w.life.Lost(context.Background(), []domain.ID{a.ID}, "silent", time.Time{})
 		}, func(a domain.Attempt) { w.grant(a); w.start(a) })
 		w.came(as, nil, "success, attempt ended, task false")
 		instances, attempts := w.stand(as)
@@ -196,7 +196,7 @@ func TestReportAgainstLoss(t *testing.T) {
 		}
 		for range 2 { // what both say again moves nothing
 			for _, a := range as[:20] {
-				w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent"))
+				w.ok(w.life.Lost(t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 				w.ok(report(a))
 			}
 		}
@@ -230,13 +230,13 @@ func TestReportsThatMoveNothing(t *testing.T) {
 		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeError) }, want: success},
 		"late, a later attempt is granted": {to: func(w *world, in domain.Instance) domain.Attempt {
 			a := w.run(in.ID)
-			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 			w.grant(w.dispatch(in.ID))
 			return a
 		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: running(domain.Dispatched), kept: true},
 		"late failure, nothing is granted since": {to: func(w *world, in domain.Instance) domain.Attempt {
 			a := w.run(in.ID)
-			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+			w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 			return a
 		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeError) }, want: running(domain.Queued), kept: true},
 		"foreign": {to: func(w *world, in domain.Instance) domain.Attempt { return w.run(in.ID) },
@@ -289,7 +289,7 @@ func TestReportsThatMoveNothing(t *testing.T) {
 			var a domain.Attempt
 			for range 4 {
 				a = w.run(in.ID)
-				w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent"))
+				w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "silent", time.Time{}))
 			}
 			return a
 		}, says: func(a domain.Attempt) protocol.Uplink { return from("w1", a, domain.OutcomeSuccess) }, want: failed(domain.WorkerLost), kept: true},

@@ -294,8 +294,9 @@ func CutMessage(s string) string {
 }
 
 // Lost decides for granted attempts whose worker is lost, or knows nothing of
-// them; what was only sent is withdrawn. note says what was seen.
-func (l *Lifecycle) Lost(ctx context.Context, ids []domain.ID, note string) error {
+// them; what was only sent is withdrawn. note says what was seen, and heard is when anything was heard of
+// them for the last time, zero where that is not known: so long they ran at least.
+func (l *Lifecycle) Lost(ctx context.Context, ids []domain.ID, note string, heard time.Time) error {
 	return l.attempts(ctx, "broker", ids, func(ctx context.Context, b *batch, in domain.Instance, a domain.Attempt) error {
 		spec, ok, err := l.readable(ctx, in)
 		if err != nil {
@@ -314,6 +315,9 @@ func (l *Lifecycle) Lost(ctx context.Context, ids []domain.ID, note string) erro
 		}
 		sent := a.State == domain.AttemptWithdrawn
 		a.Outcome, a.FinishedAt, a.Message, a.StartedAt = domain.OutcomeWorkerLost, b.now, CutMessage(note), StartOf(in, a)
+		if !sent {
+			a.FinishedAt, a.ReportedAt = lastHeard(a, heard, b.now), b.now
+		}
 		b.attempt(a)
 		if in.AttemptID != a.ID || in.RunID != a.RunID {
 			return nil
@@ -324,8 +328,22 @@ func (l *Lifecycle) Lost(ctx context.Context, ids []domain.ID, note string) erro
 			}
 			return b.step(in, step{Move: domain.MoveWithdraw, To: running(domain.Queued), Note: note}, spec)
 		}
-		return b.step(in, decideLoss(in, spec, note), spec)
+		s := decideLoss(in, spec, note)
+		if s.To.State.Terminal() {
+			in.FinishedAt = a.FinishedAt // how long it was waited for is no time of its own
+		}
+		return b.step(in, s, spec)
 	})
+}
+
+// lastHeard is the last moment at which anything was heard of a lost attempt: that of its worker's last heartbeat, or
+// what was heard of the attempt itself since.
+func lastHeard(a domain.Attempt, heard, now time.Time) time.Time {
+	first := a.GrantedAt
+	if a.StartedAt.After(first) {
+		first = a.StartedAt
+	}
+	return inBounds(heard, first, now)
 }
 
 // Wake moves instances whose wake time has come: back-off over, limit passed. It

@@ -153,7 +153,7 @@ func TestADefinitionThatCannotBeReadHoldsUpNobodyElse(t *testing.T) {
 		}
 		_, err := w.life.Withdraw(t.Context(), sent, domain.OutcomeNoAck, "no ack")
 		w.ok(err)
-		w.ok(w.life.Lost(t.Context(), lost, "silent"))
+		w.ok(w.life.Lost(t.Context(), lost, "silent", time.Time{}))
 		for _, in := range good {
 			w.is(in.ID, running(domain.Queued))
 		}

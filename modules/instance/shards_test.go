@@ -292,7 +292,7 @@ func TestTimeoutsAndLossesAreEachShards(t *testing.T) {
 			}
 		}
 		orphan := w.run(shards[0].ID)
-		w.ok(w.life.Lost(t.Context(), []domain.ID{orphan.ID}, "worker w1 (boot 1) has been silent for 10s"))
+		w.ok(w.life.Lost(t.Context(), []domain.ID{orphan.ID}, "worker w1 (boot 1) has been silent for 10s", time.Time{}))
 		w.is(shards[0].ID, running(domain.Orphan))
 		w.report(w.run(shards[1].ID), domain.OutcomeTimeout, "")
 		w.report(w.run(shards[2].ID), domain.OutcomeSuccess, "")

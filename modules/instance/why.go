@@ -254,6 +254,9 @@ func whySent(f Facts) Sentence {
 	case domain.Stopping:
 		return whyStopping(f)
 	case domain.Orphan:
+		if heard, _ := a.Lost(); !heard.IsZero() {
+			return say("why.orphan_heard", "target", a.Target, "at", heard)
+		}
 		return say("why.orphan", "target", a.Target)
 	}
 	return say("why.between", "status", in.Status)

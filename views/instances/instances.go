@@ -65,7 +65,7 @@ func (p ShowPage) selected() (a Attempt, ok bool) {
 
 // elapsedText compares how long it took so far with what is usual.
 func elapsedText(ctx context.Context, p ShowPage) string {
-	elapsed := i18n.Duration(ctx, p.Elapsed)
+	elapsed := ui.RanText(ctx, p.Elapsed, p.AtLeast)
 	if p.Usual <= 0 {
 		return i18n.T(ctx, "inst.elapsed", "d", elapsed)
 	}
@@ -105,6 +105,17 @@ func gap(ctx context.Context, from, to time.Time) string {
 		return ""
 	}
 	return "+" + i18n.Duration(ctx, to.Sub(from))
+}
+
+// lostText says of a lost attempt how long it ran at least, and when that came to be known.
+func lostText(ctx context.Context, a Attempt) string {
+	switch {
+	case a.Heard.IsZero():
+		return i18n.T(ctx, "inst.lost_at", "at", i18n.DateTime(ctx, a.Lost))
+	case a.Started.IsZero():
+		return i18n.T(ctx, "inst.lost_heard", "heard", i18n.DateTime(ctx, a.Heard), "at", i18n.DateTime(ctx, a.Lost))
+	}
+	return i18n.T(ctx, "inst.lost_ran", "d", i18n.Duration(ctx, a.Heard.Sub(a.Started)), "heard", i18n.DateTime(ctx, a.Heard), "at", i18n.DateTime(ctx, a.Lost))
 }
 
 type moment struct {

@@ -1103,7 +1103,7 @@ func row(r Row) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Took(r.Duration).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Ran(r.Duration, r.AtLeast).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -43,6 +43,7 @@ type Orphan struct {
 	Attempt int
 	Target  ui.Ref
 	Started time.Time
+	Heard   time.Time // the last that anyone heard of it; zero: that was not written down
 	Lost    time.Time
 	Note    string
 }

@@ -65,6 +65,7 @@ type Row struct {
 	Expected time.Time
 	Started  time.Time
 	Duration time.Duration
+	AtLeast  bool // nobody knows when it ended: Duration is the least
 	Delay    time.Duration
 	Target   ui.Ref
 	Trace    string
@@ -89,6 +90,7 @@ type ShowPage struct {
 	Delay    time.Duration
 	HasDelay bool
 	Elapsed  time.Duration
+	AtLeast  bool          // nobody knows when it ended: Elapsed is the least
 	Usual    time.Duration // median of the last runs; 0: unknown
 	Progress int           // per cent; < 0: unknown. Estimated says that it is elapsed against usual
 	Estimate bool
@@ -163,6 +165,7 @@ type Shard struct {
 	Attempts int
 	Started  time.Time
 	Elapsed  time.Duration
+	AtLeast  bool // nobody knows when it ended: Elapsed is the least
 	Message  string
 }
 
@@ -188,6 +191,8 @@ type Attempt struct {
 	Granted    time.Time
 	Started    time.Time
 	Finished   time.Time
+	// Heard is the last that anyone heard of a lost one, and Lost when it came to count as lost.
+	Heard, Lost time.Time
 	// Unreported is for how long its end was not known here; 0: not worth telling.
 	Unreported time.Duration
 	ExitCode   string // empty: none

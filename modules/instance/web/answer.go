@@ -81,7 +81,9 @@ type attempt struct {
 	AckedAt      stamp           `json:"ackedAt"`
 	GrantedAt    stamp           `json:"grantedAt"`
 	StartedAt    stamp           `json:"startedAt"`
-	FinishedAt   stamp           `json:"finishedAt"` // when the task had ended
+	FinishedAt   stamp           `json:"finishedAt"` // when the task had ended; null: that is not known
+	HeardAt      stamp           `json:"heardAt"`    // of a lost one, the last that anyone heard of it: it ran until then at least
+	LostAt       stamp           `json:"lostAt"`     // when it came to count as lost; null: it did not
 	ReportedAt   stamp           `json:"reportedAt"` // when that was in the database; null: no worker reported it
 	ExitCode     *int            `json:"exitCode"`
 	Outcome      string          `json:"outcome"`
@@ -142,8 +144,12 @@ func fullOf(w whole, names map[domain.ID]domain.JobName, sent map[domain.ID]doma
 }
 
 func attemptOf(a domain.Attempt, runNo int) attempt {
-	return attempt{ID: a.ID, Ordinal: a.Ordinal, Run: runNo, State: string(a.State), Target: a.Target, Boot: a.Boot, Lane: string(a.Lane),
+	out := attempt{ID: a.ID, Ordinal: a.Ordinal, Run: runNo, State: string(a.State), Target: a.Target, Boot: a.Boot, Lane: string(a.Lane),
 		DispatchedAt: stamp(a.DispatchedAt), AckedAt: stamp(a.AckedAt), GrantedAt: stamp(a.GrantedAt), StartedAt: stamp(a.StartedAt),
 		FinishedAt: stamp(a.FinishedAt), ReportedAt: stamp(a.ReportedAt), ExitCode: a.ExitCode, Outcome: string(a.Outcome), Message: a.Message, Result: a.Result,
 		Late: strings.TrimSpace(a.Late)}
+	if heard, at := a.Lost(); !at.IsZero() {
+		out.FinishedAt, out.ReportedAt, out.HeardAt, out.LostAt = stamp{}, stamp{}, stamp(heard), stamp(at)
+	}
+	return out
 }

@@ -16,7 +16,8 @@ type orphan struct {
 	brief
 	Attempt  domain.ID `json:"attempt"` // the lost one
 	Target   string    `json:"target"`
-	LostAt   stamp     `json:"lostAt"`
+	HeardAt  stamp     `json:"heardAt"` // the last that anyone heard of it; null: that was not written down
+	LostAt   stamp     `json:"lostAt"`  // when it came to count as lost
 	Evidence string    `json:"evidence"`
 }
 
@@ -48,7 +49,8 @@ func (h *Handlers) apiOrphans(c echo.Context) error {
 	out := orphans{Orphans: make([]orphan, len(found.ins)), Cursor: found.next}
 	for i, in := range found.ins {
 		a := lost[in.AttemptID]
-		out.Orphans[i] = orphan{brief: briefOf(in, names), Attempt: in.AttemptID, Target: a.Target, LostAt: stamp(a.FinishedAt), Evidence: a.Message}
+		heard, at := a.Lost()
+		out.Orphans[i] = orphan{brief: briefOf(in, names), Attempt: in.AttemptID, Target: a.Target, HeardAt: stamp(heard), LostAt: stamp(at), Evidence: a.Message}
 	}
 	return c.JSON(http.StatusOK, out)
 }

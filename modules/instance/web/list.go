@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -133,35 +132,24 @@ func (h *Handlers) targets(ctx context.Context, ins []domain.Instance) (map[doma
 }
 
 func rowOf(ctx context.Context, in domain.Instance, names map[domain.ID]domain.JobName, targets map[domain.ID]domain.Attempt) instances.Row {
+	var a *domain.Attempt
+	if sent, ok := targets[in.AttemptID]; ok {
+		a = &sent
+	}
+	ran := ranOf(i18n.Now(ctx), in, a)
 	r := instances.Row{ID: in.ID.String(), URL: instanceURL(in.ID), Job: jobRef(names, in), BizDate: in.BizDate.String(), Status: status(in.Status),
-		Trigger: string(in.Trigger), Attempt: in.Attempts, Expected: in.Expected, Started: in.StartedAt, Duration: took(ctx, in), Trace: in.TraceID}
+		Trigger: string(in.Trigger), Attempt: in.Attempts, Expected: in.Expected, Started: in.StartedAt, Duration: ran.took, AtLeast: ran.atLeast, Target: targetRef(ran.target), Trace: in.TraceID}
 	r.Delay, _ = in.Delay()
 	if in.Label == domain.HeldPool {
 		r.Why = instance.Why(instance.Facts{Instance: in, Now: i18n.Now(ctx)}).In(ctx)
 	}
-	if a, ok := targets[in.AttemptID]; ok {
-		r.Target = targetRef(a.Target)
-		if in.Label == domain.Dispatched || in.Label == domain.Stopping || in.Label == domain.Orphan {
-			r.Why = instance.Why(instance.Facts{Instance: in, Attempt: &a, Now: i18n.Now(ctx)}).In(ctx)
-		}
+	if a != nil && (in.Label == domain.Dispatched || in.Label == domain.Stopping || in.Label == domain.Orphan) {
+		r.Why = instance.Why(instance.Facts{Instance: in, Attempt: a, Now: i18n.Now(ctx)}).In(ctx)
 	}
 	if in.State == domain.Failed || in.State == domain.Cancelled {
 		r.Why = i18n.Retell(ctx, in.Message)
 	}
 	return r
-}
-
-// took is how long it ran, or has run so far; 0 when it did not.
-func took(ctx context.Context, in domain.Instance) time.Duration {
-	switch {
-	case in.StartedAt.IsZero():
-		return 0
-	case !in.FinishedAt.IsZero():
-		return max(in.FinishedAt.Sub(in.StartedAt), 0)
-	case in.State == domain.Running:
-		return max(i18n.Now(ctx).Sub(in.StartedAt), 0)
-	}
-	return 0
 }
 
 func status(s domain.Status) ui.Status {

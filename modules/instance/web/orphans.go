@@ -96,8 +96,9 @@ func (h *Handlers) fillOrphans(ctx context.Context, p *instances.OrphansPage, f 
 }
 
 func orphanRow(ctx context.Context, in domain.Instance, names map[domain.ID]domain.JobName, lost domain.Attempt) instances.Orphan {
+	heard, at := lost.Lost()
 	return instances.Orphan{Pick: pickText(in), URL: instanceURL(in.ID), LogURL: tabURL(in.ID, "log", in.AttemptID.String()), Job: jobRef(names, in),
-		BizDate: in.BizDate.String(), Run: in.RunNo, Attempt: in.Attempts, Target: targetRef(lost.Target), Started: in.StartedAt, Lost: lost.FinishedAt, Note: i18n.Retell(ctx, lost.Message)}
+		BizDate: in.BizDate.String(), Run: in.RunNo, Attempt: in.Attempts, Target: targetRef(lost.Target), Started: in.StartedAt, Heard: heard, Lost: at, Note: i18n.Retell(ctx, lost.Message)}
 }
 
 // pickText names an orphan and the attempt that was judged, as a form carries it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/axsched/ax/modules/domain"
 )
@@ -18,7 +19,7 @@ func (w *world) orphan(job domain.ID, date string) (domain.Instance, domain.Atte
 	w.jobs[i].Spec.OnWorkerLost = domain.LossHold
 	in := w.fire(job, date)
 	a := w.run(in)
-	w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s"))
+	w.ok(w.life.Lost(w.t.Context(), []domain.ID{a.ID}, "worker w1 (boot 1) has been silent for 10s", time.Time{}))
 	return in, a
 }
 

@@ -20,15 +20,20 @@ const shownShards = 100
 func (h *Handlers) shardsOf(ctx context.Context, w whole) ([]instances.Shard, int, error) {
 	all := w.shards()
 	shown := all[:min(len(all), shownShards)]
-	lost, err := h.targets(ctx, shown)
+	sent, err := h.targets(ctx, shown)
 	if err != nil {
 		return nil, 0, err
 	}
 	out := make([]instances.Shard, len(shown))
 	for i, s := range shown {
+		var a *domain.Attempt
+		if its, ok := sent[s.AttemptID]; ok {
+			a = &its
+		}
+		ran := ranOf(i18n.Now(ctx), s, a)
 		v := instances.Shard{No: s.Shard, URL: instanceURL(s.ID), Status: status(s.Status), Attempts: s.Attempts, Started: s.StartedAt,
-			Elapsed: took(ctx, s), Message: i18n.Retell(ctx, s.Message)}
-		if at := cmp.Or(lost[s.AttemptID].Target, s.Worker); at != "" {
+			Elapsed: ran.took, AtLeast: ran.atLeast, Message: i18n.Retell(ctx, s.Message)}
+		if at := cmp.Or(ran.target, s.Worker); at != "" {
 			v.Target = targetRef(at)
 		}
 		out[i] = v

@@ -94,9 +94,10 @@ func tabURL(id domain.ID, tab, attempt string) string {
 // head is what stands above the tabs, and the params.
 func head(ctx context.Context, w whole, names map[domain.ID]domain.JobName) instances.ShowPage {
 	in, spec := w.facts.Instance, w.facts.Spec
+	ran := ranOf(i18n.Now(ctx), in, w.facts.Attempt)
 	p := instances.ShowPage{ID: in.ID.String(), Job: jobRef(names, in), BizDate: in.BizDate.String(), Trigger: string(in.Trigger),
 		Status: status(in.Status), Why: instance.Why(w.facts).In(ctx), Expected: in.Expected, Started: in.StartedAt, Finished: in.FinishedAt,
-		Elapsed: took(ctx, in), Progress: -1, Timeout: time.Duration(spec.TimeoutSec) * time.Second, TimeoutDefault: !spec.TimeoutGiven,
+		Elapsed: ran.took, AtLeast: ran.atLeast, Target: targetRef(ran.target), Progress: -1, Timeout: time.Duration(spec.TimeoutSec) * time.Second, TimeoutDefault: !spec.TimeoutGiven,
 		Version: in.Version, Trace: in.TraceID, Steps: stepsOf(ctx, w),
 		GraphURL: "/dag?" + url.Values{"biz_date": {in.BizDate.String()}, "job": {key(names, in)}}.Encode()}
 	p.Delay, p.HasDelay = in.Delay()
@@ -106,9 +107,6 @@ func head(ctx context.Context, w whole, names map[domain.ID]domain.JobName) inst
 		p.Whole = ui.Ref{ID: in.PartOf.String(), URL: instanceURL(in.PartOf)}
 	}
 	p.Command = commandText(spec.Exec)
-	if w.facts.Attempt != nil {
-		p.Target = targetRef(w.facts.Attempt.Target)
-	}
 	for _, x := range w.params() {
 		origin := "param.job"
 		if x.own {
@@ -201,6 +199,10 @@ func attemptView(ctx context.Context, a domain.Attempt, in domain.Instance, aske
 	v := instances.Attempt{No: a.Ordinal, URL: tabURL(a.InstanceID, "log", a.ID.String()), Selected: a.ID.String() == asked,
 		Status: attemptStatus(a, in), Target: targetRef(a.Target), Dispatched: a.DispatchedAt, Acked: a.AckedAt, Granted: a.GrantedAt,
 		Started: a.StartedAt, Finished: a.FinishedAt, Unreported: a.Unreported(), Outcome: string(a.Outcome), Message: i18n.Retell(ctx, bare(a))}
+	if a.State == domain.AttemptLost { // when it ended nobody knows
+		v.Finished = time.Time{}
+		v.Heard, v.Lost = a.Lost()
+	}
 	if a.ExitCode != nil {
 		v.ExitCode = strconv.Itoa(*a.ExitCode)
 	}

@@ -25,7 +25,7 @@ func stepsOf(ctx context.Context, w whole) []instances.Step {
 		deps = instances.Step{Mark: done(met == len(w.deps)), Text: i18n.T(ctx, "step.deps", "met", met, "all", len(w.deps))}
 	}
 	var a domain.Attempt
-	if w.facts.Attempt != nil && in.Label != domain.Queued && in.Label != domain.HeldOverlap {
+	if w.facts.Attempt != nil && isOf(in, *w.facts.Attempt) {
 		a = *w.facts.Attempt
 		a.StartedAt = instance.StartOf(in, a)
 	}

@@ -243,6 +243,14 @@ func (w *world) fire(job domain.ID, date string) domain.Instance {
 	return made[0]
 }
 
+// get reads an instance as it stands.
+func (w *world) get(id domain.ID) domain.Instance {
+	w.t.Helper()
+	in, err := w.st.Get(w.t.Context(), id)
+	w.ok(err)
+	return in
+}
+
 type answer struct {
 	status int
 	header http.Header
