@@ -74,6 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	roles, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go s.watchRedis(roles)
+	go s.watchDatabase(roles)
 	go func() {
 		serving <- s.serve(serve, o.Listener)
 		end()
@@ -128,9 +129,11 @@ type life struct {
 	clock  *clock
 	poison *poison // of the process
 	fit    *fit    // of the process
-	ids    *domain.IDs
-	nudger *nudger
-	seal   *seal.Keeper // of the process; nil seals nothing
+	// troubles are what the process sees of the database.
+	troubles *troubles
+	ids      *domain.IDs
+	nudger   *nudger
+	seal     *seal.Keeper // of the process; nil seals nothing
 	// versions are shared by all roles of the process.
 	versions job.Versions
 	// calendars are their versions, shared likewise.
@@ -168,7 +171,7 @@ func (s *site) live(ctx context.Context) error {
 			slog.Warn("the lease could not be given up; peers take it back", "error", err)
 		}
 	}()
-	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, seal: s.seal, nudger: newNudger()}
+	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, troubles: &s.troubles, seal: s.seal, nudger: newNudger()}
 	if l.ids, err = domain.NewIDs(le.Node(), l.clock.now); err != nil {
 		return err
 	}
@@ -232,7 +235,8 @@ func (l *life) pool(ctx context.Context, role config.Mode, size int) (*dbx.DB, e
 	if role == config.ModeWeb {
 		patience = webPatience
 	}
-	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, Patience: patience, OnConnect: opened, OnClose: closed})
+	db, err := dbx.Open(ctx, DatabaseURL(l.o.Config), dbx.Options{Pool: size, Patience: patience, OnConnect: opened, OnClose: closed,
+		OnTrouble: func(err error) { l.troubles.heard(err, time.Now()) }})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func processOf(o Options) string {
 // newLookout is what this process looks out for, whatever its roles.
 func (l *life) newLookout() *incident.Lookout {
 	db := l.pools[0].DB
-	look := &incident.Lookout{Store: incidentstore.New(db, l.ids.Next), Triggers: schedulerstore.New(db), Process: l.process()}
+	look := &incident.Lookout{Store: incidentstore.New(db, l.ids.Next), Triggers: schedulerstore.New(db), Database: l.troubles, Process: l.process()}
 	if l.sched != nil {
 		look.Clock = schedulerClock{l.sched}
 	}

@@ -38,9 +38,11 @@ type site struct {
 	ready  bool // Options.Ready was called
 	poison poison
 	fit    fit
-	away   error     // why no life could begin; nil = none was refused since the last
-	said   time.Time // when the log last had that
-	heard  time.Time // until when the database answered the last life; before the first: the start of the process
+	// troubles are what was seen of the database in any life.
+	troubles troubles
+	away     error     // why no life could begin; nil = none was refused since the last
+	said     time.Time // when the log last had that
+	heard    time.Time // until when the database answered the last life; before the first: the start of the process
 }
 
 func newSite(o Options) *site {
@@ -106,15 +108,17 @@ func (s *site) down() {
 }
 
 // outage tells whether the database answers and since when it does not, by what this process asks it each half second
-// anyway. A database that answers and takes no writes says so itself.
+// anyway. A database that answers and takes no writes, or holds what is asked for locked, says so itself.
 func (s *site) outage() httpx.Outage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	since := s.heard
 	switch l := s.life; {
-	case l != nil && l.lease != nil && l.lease.Fault() != nil && l.noWrites() == "":
+	case l != nil && l.lease != nil && l.lease.Fault() != nil && l.noWrites() == "" && s.troubles.standing() != domain.IncidentDatabaseLocked:
 		since = l.lease.Renewed()
 	case l == nil && s.away != nil:
+	case l != nil && s.troubles.locked(time.Now()):
+		return httpx.Outage{Store: storeDatabase, Locked: true}
 	default:
 		return httpx.Outage{}
 	}

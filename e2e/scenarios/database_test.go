@@ -15,6 +15,7 @@ import (
 	"github.com/axsched/ax/e2e/setup"
 	"github.com/axsched/ax/e2e/setup/stores"
 	"github.com/axsched/ax/e2e/setup/wire"
+	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/kit/redistest"
 )
 
@@ -105,6 +106,8 @@ type fault struct {
 	reads, some bool
 	// said is what readiness says of the database meanwhile.
 	said string
+	// kind is the incident that tells of it afterwards.
+	kind domain.IncidentKind
 }
 
 func must(t *testing.T, err error) {
@@ -116,19 +119,19 @@ func must(t *testing.T, err error) {
 
 var faults = []fault{
 	{
-		name: "killed and back", lasts: 20 * time.Second, said: "refused",
+		name: "killed and back", lasts: 20 * time.Second, said: "refused", kind: domain.IncidentDatabaseAway,
 		begin: func(t *testing.T, b *brokenDB) { must(t, b.server.Kill()) },
 		end:   func(t *testing.T, b *brokenDB) { must(t, b.server.Restart()) },
 	}, {
-		name: "frozen", lasts: 15 * time.Second, said: "",
+		name: "frozen", lasts: 15 * time.Second, said: "", kind: domain.IncidentDatabaseAway,
 		begin: func(t *testing.T, b *brokenDB) { must(t, b.server.Freeze()) },
 		end:   func(t *testing.T, b *brokenDB) { must(t, b.server.Thaw()) },
 	}, {
-		name: "read only", lasts: 20 * time.Second, reads: true, said: "read",
+		name: "read only", lasts: 20 * time.Second, reads: true, said: "read", kind: domain.IncidentDatabaseRefuses,
 		begin: func(_ *testing.T, b *brokenDB) { b.do("SET GLOBAL read_only = 1") },
 		end:   func(_ *testing.T, b *brokenDB) { b.do("SET GLOBAL read_only = 0") },
 	}, {
-		name: "full disk", lasts: 15 * time.Second, reads: true, some: true, said: "full",
+		name: "full disk", lasts: 15 * time.Second, reads: true, some: true, said: "full", kind: domain.IncidentDatabaseRefuses,
 		begin: func(t *testing.T, b *brokenDB) { must(t, b.disk.Fill()) },
 		end:   func(t *testing.T, b *brokenDB) { must(t, b.disk.Clear()) },
 	},
@@ -154,7 +157,8 @@ func TestABrokenDatabaseCostsLatencyOnly(t *testing.T) {
 func (f fault) strike(t *testing.T) {
 	b := f.database(t)
 	s := setup.NewSite(t, b.url, redistest.Redis(t))
-	center := s.Center(t, setup.Opts{Name: "center"})
+	p := newPager(t)
+	center := s.Center(t, setup.Opts{Name: "center", Env: p.env()})
 	worker := s.Worker(t, setup.Opts{Name: "w"})
 	life, c := center.PID(), s.Client(t, center)
 	reader := login(t, center.URL)
@@ -164,9 +168,9 @@ func (f fault) strike(t *testing.T) {
 	long := c.Trigger("long")
 	c.Await(long.ID, "running/executing")
 
-	var healed time.Time
+	var began, healed time.Time
 	loads := prove(t, s, c, load{jobs: 8, cron: "*/2 * * * * *", period: 2 * time.Second, lasts: 2*f.lasts + 6*time.Second}, func() {
-		began := time.Now()
+		began = time.Now()
 		f.begin(t, b)
 		if !f.some { // there, the first fires take what room is left
 			f.told(t, c, reader)
@@ -196,6 +200,30 @@ func (f fault) strike(t *testing.T) {
 		t.Error("the center ended")
 	}
 	f.caughtUp(t, loads, healed)
+	p.wants(t, string(f.kind), "the database, the database over")
+	f.toldAfterwards(t, c, began, healed)
+}
+
+// toldAfterwards expects that one incident tells of the fault, with its beginning and its end.
+func (f fault) toldAfterwards(t *testing.T, c *setup.Client, began, healed time.Time) {
+	t.Helper()
+	var all struct {
+		Incidents []struct {
+			Message              string
+			OpenedAt, ResolvedAt time.Time
+		}
+	}
+	must(t, c.Get("/api/v1/incidents?kind="+string(f.kind), &all))
+	if len(all.Incidents) != 1 {
+		t.Fatalf("%d incidents tell of one fault: %+v", len(all.Incidents), all.Incidents)
+	}
+	i, slack := all.Incidents[0], 5*time.Second
+	if f.some { // it refuses what needs more room than it has
+		slack *= 2
+	}
+	if i.OpenedAt.Sub(began).Abs() > slack || i.ResolvedAt.Sub(healed).Abs() > slack || !strings.Contains(i.Message, "center ") {
+		t.Errorf("of a fault from %s to %s is told: %+v", began.UTC(), healed.UTC(), i)
+	}
 }
 
 // since expects that page, API and command name the database and since when it is away.
@@ -408,6 +436,9 @@ func TestTriggersLockedForAMinuteAreLateByPolicyAndNoneIsLost(t *testing.T) {
 		locked := time.Now()
 		until(locked.Add(4 * time.Second)) // what had been taken before ends
 		before := len(d.Of("start", ""))
+		if r := c.Run("pause", "often"); r.Code != 1 || !strings.Contains(r.Err, "locked by another transaction") || !strings.Contains(r.Err, "trying again") || strings.Contains(r.Err, "away") {
+			t.Errorf("a command that waits for a lock says: %+v", r)
+		}
 		until(locked.Add(64 * time.Second))
 		if after := len(d.Of("start", "")); after != before {
 			t.Errorf("%d tasks began although all triggers were locked", after-before)
@@ -417,6 +448,7 @@ func TestTriggersLockedForAMinuteAreLateByPolicyAndNoneIsLost(t *testing.T) {
 		}
 		release()
 		freed := time.Now()
+		setup.Until(t, awaited, "the locks are told", func() bool { return strings.Contains(c.Must("incidents"), "database_locked") }, func() string { return c.Must("incidents") })
 		to := freed.Add(6 * time.Second).Truncate(time.Second)
 		until(to.Add(time.Second))
 		c.Apply(file(false))

@@ -23,11 +23,17 @@ const (
 	IncidentRedisAway    IncidentKind = "redis_away"    // it does not answer
 	IncidentRedisRefuses IncidentKind = "redis_refuses" // it answers and takes no writes
 	IncidentRedisUnfit   IncidentKind = "redis_unfit"   // it may throw away what is written, or is too old
+
+	// Of these the subject is the database; they are told once they are over.
+	IncidentDatabaseAway    IncidentKind = "database_away"    // it did not answer
+	IncidentDatabaseRefuses IncidentKind = "database_refuses" // it answered and took no writes
+	IncidentDatabaseLocked  IncidentKind = "database_locked"  // it held what AX asked for locked by others
 )
 
 // IncidentKinds lists the kinds in the order in which pages offer them.
 var IncidentKinds = []IncidentKind{IncidentJobFailed, IncidentOrphan, IncidentWorkerLost, IncidentClock, IncidentDisk, IncidentNotTaken, IncidentFiresLocked,
-	IncidentNoTarget, IncidentQueueLimit, IncidentDepsLimit, IncidentCalendarEnds, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit}
+	IncidentNoTarget, IncidentQueueLimit, IncidentDepsLimit, IncidentCalendarEnds, IncidentRedisAway, IncidentRedisRefuses, IncidentRedisUnfit,
+	IncidentDatabaseAway, IncidentDatabaseRefuses, IncidentDatabaseLocked}
 
 // Recovery says why an incident is over.
 type Recovery string
@@ -44,6 +50,8 @@ const (
 	RecoveredTaken    Recovery = "taken"    // fires are taken again
 	RecoveredMoved    Recovery = "moved"    // what waited has gone on
 	RecoveredUsable   Recovery = "usable"   // the Redis can be relied on again
+	RecoveredAnswers  Recovery = "answers"  // the database answers and takes writes again
+	RecoveredUnlocked Recovery = "unlocked" // nothing is waited for in vain in the database any more
 	RecoveredCovered  Recovery = "covered"  // the calendar goes on, or no job lives by it any more
 	RecoveredDeleted  Recovery = "deleted"  // the job was deleted
 	RecoveredAged     Recovery = "aged"     // a worker that did not come back for a week

@@ -22,12 +22,13 @@ const (
 )
 
 // Lookout is what every process with a database pool sees: that fires are not taken,
-// whoever should have, and how its own scheduler stands. It is for one goroutine.
+// whoever should have, how its own scheduler stands, and that the database was in trouble. It is for one goroutine.
 type Lookout struct {
 	Store    *store.Store
 	Triggers Triggers
-	Process  string // names this process for people, and among all others
-	Clock    Clock  // nil without the role scheduler
+	Database Database // what this process saw of its troubles; nil: nothing is ever known
+	Process  string   // names this process for people, and among all others
+	Clock    Clock    // nil without the role scheduler
 
 	since  time.Time // since when untaken fires are seen here; monotonic
 	locked int64
@@ -49,7 +50,8 @@ func (l *Lookout) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.fires(ctx, now, time.Now()), l.own(ctx, now))
+	mono := time.Now()
+	return errors.Join(l.fires(ctx, now, mono), l.own(ctx, now), l.past(ctx, now, mono))
 }
 
 // fires opens an incident when what is due stays so, and ends it when it is taken.

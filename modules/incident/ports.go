@@ -54,6 +54,14 @@ type Redis interface {
 	Standings() []Standing
 }
 
+// Database tells what this process saw of a database in trouble.
+type Database interface {
+	// Past lists what is over and was not told yet, the oldest first.
+	Past() []Trouble
+	// Told drops what was told.
+	Told(t Trouble)
+}
+
 // Calendars knows the calendars of working days.
 type Calendars interface {
 	// Ending lists those that jobs live by and that soon know the special days no more.

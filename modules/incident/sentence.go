@@ -43,6 +43,8 @@ func Subject(ctx context.Context, i domain.Incident) string {
 		return i.Name
 	case slices.Contains(redisKinds, i.Kind):
 		return redisName(ctx, i.Subject)
+	case slices.Contains(databaseKinds, i.Kind):
+		return i18n.T(ctx, "incident.database")
 	case i.Kind == domain.IncidentNoTarget:
 		return i18n.T(ctx, "incident.workers")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +84,70 @@ func TestALockedTableIsNotWaitedForLong(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := db.Exec(t.Context(), "INSERT INTO thing (id, name, n, ver) VALUES (1, 'a', 0, 0)"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Each cause has a sentence of its own: what is locked, full or killed is not away.
+func TestWhatIsNotAwayIsNotCalledAway(t *testing.T) {
+	for number, want := range map[uint16]string{1205: "http.locked", 3572: "http.locked", 1213: "http.locked", 1040: "http.database_full", 1226: "http.database_full",
+		1317: "http.database_killed", 1927: "http.database_killed", 1969: "http.database_killed", 3024: "http.database_killed", 1290: "http.no_writes", 1053: "", 1158: ""} {
+		err := dbx.Translate(fmt.Errorf("saving: %w", &mysql.MySQLError{Number: number, Message: "it said this"}))
+		var d *domain.Error
+		if !errors.As(err, &d) || d.Kind != domain.Unavailable || d.ID != want || strings.Contains(d.Msg, "is away") != (want == "") || !strings.Contains(d.Msg, "it said this") {
+			t.Errorf("error %d: %q (%s), want %s", number, err, d.ID, want)
+		}
+	}
+}
+
+// Whoever wants to hears of each lock that was waited for in vain, by a write, in a transaction and by a look, and of nothing else.
+func TestALockThatIsWaitedForInVainIsHeardOf(t *testing.T) {
+	t.Run("mariadb", func(t *testing.T) {
+		var mu sync.Mutex
+		var heard []error
+		count := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(heard)
+		}
+		url := dbtest.MariaDB(t)
+		db := open(t, url, dbx.Options{Pool: 2, OnTrouble: func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, err)
+		}})
+		if err := db.Insert(t.Context(), &thing{ID: 1, Name: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Insert(t.Context(), &thing{ID: 1, Name: "a"}); err == nil || count() != 0 {
+			t.Fatalf("a key that is there was heard of as trouble: %v", err)
+		}
+		other := open(t, url, dbx.Options{Pool: 1})
+		conn, err := other.SQL().Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := conn.ExecContext(t.Context(), "LOCK TABLES thing WRITE"); err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		for name, ask := range map[string]func() error{
+			"write": func() error { _, err := db.Exec(t.Context(), "UPDATE thing SET n = 1"); return err },
+			"transaction": func() error {
+				return db.Tx(t.Context(), func(ctx context.Context) error {
+					return db.Scan(ctx, &n, "SELECT n FROM thing WHERE id = 1"+db.ForUpdate())
+				})
+			},
+			"look": func() error { return db.Scan(t.Context(), &n, "SELECT n FROM thing WHERE id = 1") },
+		} {
+			before := count()
+			if err := ask(); !dbx.Locked(err) || count() != before+1 {
+				t.Errorf("%s: %v was heard of %d times", name, err, count()-before)
+			}
+		}
+		if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 			t.Error(err)
 		}
 	})

@@ -36,6 +36,9 @@ type Options struct {
 	// OnConnect refuses the connection.
 	OnConnect func(ctx context.Context, id int64) error
 	OnClose   func(id int64)
+	// OnTrouble hears of each write that the server would not take and of each lock that was waited for in vain,
+	// with the error (see Reason and Locked). It must not block. nil = nobody.
+	OnTrouble func(err error)
 }
 
 // DB is a pool of connections to AX's database. Safe for concurrent use.
@@ -45,6 +48,7 @@ type DB struct {
 	dialect Dialect
 	write   *sync.Mutex // SQLite only: one writer at a time in the process
 	refused atomic.Pointer[refusal]
+	trouble func(err error) // nil: nobody hears of it
 }
 
 // refusal is the last write that the server would not take.
@@ -70,7 +74,18 @@ func (db *DB) noted(err error) error {
 	if refuses(err) {
 		db.refused.Store(&refusal{err, time.Now()})
 	}
+	if db.trouble != nil && (refuses(err) || Locked(err)) {
+		db.trouble(err)
+	}
 	return err
+}
+
+// read is the error of a read. One inside a transaction is noted at its end.
+func (db *DB) read(ctx context.Context, err error) error {
+	if db.trouble != nil && Locked(err) && !db.InTx(ctx) {
+		db.trouble(err)
+	}
+	return Translate(err)
 }
 
 // Open connects to the database that the URL names: mysql://user:pass@host:port/db
@@ -87,7 +102,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{dialect: dialect}
+	db := &DB{dialect: dialect, trouble: o.OnTrouble}
 	if dialect == SQLite {
 		err = db.openSQLite(dsn, o)
 	} else {
@@ -315,7 +330,7 @@ func (db *DB) alone(ctx context.Context, run func(ctx context.Context) error) er
 
 // Scan reads rows into dest (a pointer to a struct, a value or a slice).
 func (db *DB) Scan(ctx context.Context, dest any, query string, args ...any) error {
-	return Translate(db.Q(ctx).Raw(query, args...).Scan(dest).Error)
+	return db.read(ctx, db.Q(ctx).Raw(query, args...).Scan(dest).Error)
 }
 
 // Each calls one for every row; it scans by itself what it needs, without
@@ -323,7 +338,7 @@ func (db *DB) Scan(ctx context.Context, dest any, query string, args ...any) err
 func (db *DB) Each(ctx context.Context, one func(scan func(dest ...any) error) error, query string, args ...any) error {
 	rows, err := db.Q(ctx).Raw(query, args...).Rows()
 	if err != nil {
-		return Translate(err)
+		return db.read(ctx, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {

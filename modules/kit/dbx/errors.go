@@ -35,17 +35,20 @@ var sqliteRefusing = []string{"database or disk is full (13)", "disk I/O error (
 
 // passing are the others that say something of its own state, not of the statement:
 // the same statement may succeed later.
-var passing = []uint16{
-	1040, 1203, 1226, // too many connections: of all, of the account, in the hour
+var passing = slices.Concat(full, locking, killed, []uint16{
 	1053,                   // it shuts down
 	1129,                   // it refuses this host for a while
 	1152, 1158, 1159, 1160, // the connection broke, as the server sees it
 	1161, 1184,
-	1205, 3572, // a lock was not to be had in time, or at once (MySQL)
 	erDeadlock,
 	1037, 1038, 1041, // it is out of memory
-	1317, 1927, 1969, 3024, 4031, // the statement or the connection was killed, by a person or by a limit of its time
-}
+})
+
+var (
+	full    = []uint16{1040, 1203, 1226}             // too many connections: of all, of the account, in the hour
+	locking = []uint16{1205, 3572}                   // a lock was not to be had in time, or at once (MySQL)
+	killed  = []uint16{1317, 1927, 1969, 3024, 4031} // the statement or the connection was killed, by a person or by a limit of its time
+)
 
 func isDeadlock(err error) bool {
 	var my *mysqldriver.MySQLError
@@ -71,11 +74,28 @@ func Translate(err error) error {
 	case refuses(err):
 		said := Reason(err)
 		return (&domain.Error{Kind: domain.Unavailable, Msg: "the database takes no writes: " + said, Err: err}).Coded("http.no_writes", "said", said)
-	case away(err):
+	case isDeadlock(err), Locked(err):
+		return (&domain.Error{Kind: domain.Unavailable, Msg: "what this needs in the database is locked by another transaction, and was not let go in time: " + Words(err), Err: err}).
+			Coded("http.locked")
+	case says(err, full):
+		return (&domain.Error{Kind: domain.Unavailable, Msg: "the database takes no more connections: " + Words(err), Err: err}).Coded("http.database_full")
+	case says(err, killed):
+		return (&domain.Error{Kind: domain.Unavailable, Msg: "somebody ended this in the database, or a limit of its time did: " + Words(err), Err: err}).Coded("http.database_killed")
+	case Away(err):
 		return &domain.Error{Kind: domain.Unavailable, Msg: "the database is away: " + err.Error(), Err: err}
 	}
 	return err
 }
+
+// says reports whether err is one of these of the server.
+func says(err error, numbers []uint16) bool {
+	var my *mysqldriver.MySQLError
+	return errors.As(err, &my) && slices.Contains(numbers, my.Number)
+}
+
+// Locked reports whether err says that a lock was waited for in vain: another transaction has it. A deadlock is none, for it
+// ends at once.
+func Locked(err error) bool { return says(err, locking) || busy(err) }
 
 // refuses reports whether err says that the server takes no writes.
 func refuses(err error) bool {
@@ -89,18 +109,25 @@ func refuses(err error) bool {
 // Reason is in the server's words why it takes no writes (it is read-only, its disk or a table is full); "" when err
 // does not say that.
 func Reason(err error) string {
-	var my *mysqldriver.MySQLError
-	switch {
-	case !refuses(err):
+	if !refuses(err) {
 		return ""
-	case errors.As(err, &my):
+	}
+	return Words(err)
+}
+
+// Words is what the server said, or else the driver, without what AX says around it.
+func Words(err error) string {
+	var my *mysqldriver.MySQLError
+	if errors.As(err, &my) {
 		return fmt.Sprintf("%s (error %d)", strings.TrimSuffix(my.Message, "."), my.Number)
 	}
-	var d *domain.Error
-	if errors.As(err, &d) && d.Err != nil {
+	for {
+		var d *domain.Error
+		if !errors.As(err, &d) || d.Err == nil {
+			return err.Error()
+		}
 		err = d.Err
 	}
-	return err.Error()
 }
 
 // answered reports whether err is what the server said, not what became of its answer.
@@ -115,7 +142,8 @@ func answered(err error) bool {
 // closedPool is what database/sql answers from a closed pool; it exports no such error.
 const closedPool = "sql: database is closed"
 
-func away(err error) bool {
+// Away reports whether err says something of the server's state or of the way to it, and not of the statement.
+func Away(err error) bool {
 	var my *mysqldriver.MySQLError
 	if errors.As(err, &my) {
 		return slices.Contains(passing, my.Number) || slices.Contains(refusing, my.Number)

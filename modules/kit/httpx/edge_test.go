@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +109,7 @@ type edge struct {
 	router *httpx.Router
 	log    *logs
 	url    string
+	outage atomic.Pointer[httpx.Outage]
 }
 
 func newEdge(t *testing.T, routes ...httpx.Route) *edge {
@@ -121,7 +123,7 @@ func newEdgeOf(t *testing.T, patience time.Duration, routes ...httpx.Route) *edg
 	e := &edge{ports: &ports{}, log: &logs{}}
 	var err error
 	e.router, err = httpx.New(httpx.Options{Policy: e.ports, Identity: e.ports, Sessions: e.ports, Ledger: e.ports, Denials: e.ports,
-		Log: slog.New(slog.NewJSONHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})), KeepAlive: 10 * time.Millisecond, Patience: patience, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+		Log: slog.New(slog.NewJSONHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})), KeepAlive: 10 * time.Millisecond, Patience: patience, Outage: e.known, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +134,14 @@ func newEdgeOf(t *testing.T, patience time.Duration, routes ...httpx.Route) *edg
 	t.Cleanup(srv.Close)
 	e.url = srv.URL
 	return e
+}
+
+// known is what is known of a store; nil: nothing is.
+func (e *edge) known() httpx.Outage {
+	if o := e.outage.Load(); o != nil {
+		return *o
+	}
+	return httpx.Outage{}
 }
 
 type answer struct {

@@ -55,6 +55,7 @@ type failure struct {
 	status int
 	retry  time.Duration // 0 = say nothing
 	own    bool          // the error's own words may be shown
+	outage Outage        // what is known of the store
 }
 
 var statusOf = map[domain.Kind]int{
@@ -66,12 +67,18 @@ var statusOf = map[domain.Kind]int{
 // database is the store that all answers wait for.
 const database = "database"
 
-// away says since when the store is away that err is about, as far as that is known.
+// away says since when the store is away that err is about, or that it is not, as far as that is known.
 func (f *failure) away(o Outage) {
-	if f.Store != "" && o.Store == f.Store {
-		since := o.Since.UTC()
-		f.Message, f.Since = o.words(), &since
+	if f.Store == "" || o.Store != f.Store {
+		return
 	}
+	f.Message, f.outage = o.words(), o
+	if o.Locked {
+		f.Store = ""
+		return
+	}
+	since := o.Since.UTC()
+	f.Since = &since
 }
 
 // plainSlash finds calls whose path seems to name something of a project with a slash of its own.
@@ -205,10 +212,8 @@ func (r *Router) writeFailure(c echo.Context, sc *scope, f failure, err error) e
 	case http.StatusServiceUnavailable:
 		switch {
 		case page.Text != "":
-		case f.Since != nil:
-			page.Text = Outage{Store: f.Store, Since: *f.Since}.page(ctx)
-		case f.Store != "":
-			page.Text = Outage{}.page(ctx)
+		case f.Store != "" || f.outage.Locked:
+			page.Text = f.outage.page(ctx)
 		default:
 			page.Text = i18n.T(ctx, "failure.503.text")
 		}

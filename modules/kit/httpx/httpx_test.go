@@ -59,6 +59,11 @@ func (later) RetryAfter() time.Duration { return 90 * time.Second }
 
 func (l later) Unwrap() error { return l.error }
 
+// fault is one of the database's that has a sentence of its own.
+func fault(said, id string) error {
+	return (&domain.Error{Kind: domain.Unavailable, Msg: said, Err: errors.New("x")}).Coded(id)
+}
+
 func TestErrorsBecomeHTTPOnce(t *testing.T) {
 	cases := map[string]struct {
 		err         error
@@ -76,6 +81,9 @@ func TestErrorsBecomeHTTPOnce(t *testing.T) {
 		"unavailable": {&domain.Error{Kind: domain.Unavailable, Msg: "dial tcp 10.0.0.1", Err: errors.New("x")}, 503, 503, "unavailable", "5"},
 		"refusing": {(&domain.Error{Kind: domain.Unavailable, Msg: "the database takes no writes: it is full", Err: errors.New("x")}).
 			Coded("http.no_writes", "said", "it is full"), 503, 503, "unavailable", "5"},
+		"locked": {fault("what this needs in the database is locked by another transaction: Lock wait timeout exceeded", "http.locked"), 503, 503, "unavailable", "5"},
+		"full":   {fault("the database takes no more connections: Too many connections", "http.database_full"), 503, 503, "unavailable", "5"},
+		"killed": {fault("somebody ended this in the database: Query execution was interrupted", "http.database_killed"), 503, 503, "unavailable", "5"},
 		"internal": {errors.New("the secret reason"), 500, 500, "internal", ""},
 		"wrapped":  {errors.Join(errors.New("while reading"), domain.Fail(domain.NotFound, "wrong")), 404, 404, "not_found", ""},
 	}
@@ -116,6 +124,22 @@ func TestErrorsBecomeHTTPOnce(t *testing.T) {
 	}
 	if f := e.do(t, "POST", "/api/fail/refusing", "", bearer...).failure(t); f.Error.Message != "the database takes no writes: it is full" {
 		t.Errorf("a database that takes no writes: %+v", f)
+	}
+	// Each cause has its own sentence, for programs and for people in their language: one that holds a lock is not away.
+	for name, says := range map[string][3]string{
+		"locked": {"locked by another transaction: Lock wait timeout exceeded", "locked by another transaction", "被别的事务锁住"},
+		"full":   {"the database takes no more connections: Too many connections", "takes no more connections", "连接已用完"},
+		"killed": {"somebody ended this in the database: Query execution was interrupted", "Somebody ended this in the database", "在数据库中被人终止"},
+	} {
+		if f := e.do(t, "POST", "/api/fail/"+name, "", bearer...).failure(t); !strings.Contains(f.Error.Message, says[0]) || strings.Contains(f.Error.Message, "away") {
+			t.Errorf("%s by API: %+v", name, f)
+		}
+		for i, lang := range []string{"en", "zh-CN"} {
+			p := e.do(t, "POST", "/fail/"+name, "csrf="+token.body, "Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded", "Accept-Language", lang)
+			if !strings.Contains(p.body, says[i+1]) || strings.Contains(p.body, "is away") {
+				t.Errorf("%s by page in %s: %s", name, lang, p.body)
+			}
+		}
 	}
 	if !strings.Contains(e.log.String(), "the secret reason") {
 		t.Error("the log does not have the reason of a fault")

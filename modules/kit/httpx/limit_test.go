@@ -48,6 +48,17 @@ func TestAHangingPageIsAnsweredInTime(t *testing.T) {
 			t.Errorf("%+v: after %s %d, Retry-After %q: %s", c, took, a.status, a.header.Get("Retry-After"), a.body)
 		}
 	}
+	// Where others hold locks it is not away, and is not called so.
+	e.outage.Store(&httpx.Outage{Store: "database", Locked: true})
+	for path, words := range map[string]string{"/api/v1/hang": "is locked by another transaction", "/hang": "被别的事务锁住"} {
+		headers := []string{"Accept-Language", "zh-CN"}
+		if strings.HasPrefix(path, "/api/") {
+			headers = bearer
+		}
+		if a := e.do(t, http.MethodGet, path, "", headers...); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, words) || strings.Contains(a.body, "away") || strings.Contains(a.body, `"store"`) {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
 }
 
 // What changes something may take longer than what only looks: a file of many jobs is no hanging page.

@@ -11,6 +11,8 @@ import (
 type Outage struct {
 	Store string    // database
 	Since time.Time // when it answered last, as far as this process knows
+	// Locked says that it answers, and that other transactions hold what is asked of it locked; Since is zero then.
+	Locked bool
 }
 
 // lostNothing is what holds while the database is away, for programs.
@@ -19,7 +21,10 @@ const lostNothing = "nothing is lost: what runs goes on and its outcome is writt
 
 // words says it to programs, in English.
 func (o Outage) words() string {
-	if o.Store == "" {
+	switch {
+	case o.Locked:
+		return "what this needs in the database is locked by another transaction, and was not let go in time; try again"
+	case o.Store == "":
 		return "the database is away or does not answer in time; " + lostNothing + "; try again"
 	}
 	return "the database has not answered since " + o.Since.UTC().Format(time.RFC3339) + "; " + lostNothing
@@ -27,7 +32,10 @@ func (o Outage) words() string {
 
 // page says it to a person.
 func (o Outage) page(ctx context.Context) string {
-	if o.Store == "" {
+	switch {
+	case o.Locked:
+		return i18n.T(ctx, "http.locked")
+	case o.Store == "":
 		return i18n.T(ctx, "failure.503.database")
 	}
 	return i18n.T(ctx, "failure.503.database_since", "at", i18n.DateTime(ctx, o.Since)+" "+i18n.Offset(o.Since.In(i18n.Zone(ctx))))
