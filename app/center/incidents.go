@@ -9,8 +9,10 @@ import (
 	"github.com/axsched/ax/modules/domain"
 	"github.com/axsched/ax/modules/incident"
 	incidentstore "github.com/axsched/ax/modules/incident/store"
+	"github.com/axsched/ax/modules/instance"
 	instancestore "github.com/axsched/ax/modules/instance/store"
 	"github.com/axsched/ax/modules/job"
+	"github.com/axsched/ax/modules/kit/i18n"
 	"github.com/axsched/ax/modules/scheduler"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
 )
@@ -18,7 +20,7 @@ import (
 // newKeeper looks after incidents over the broker's pool, while the broker here is the
 // active one.
 func (l *life) newKeeper(c *core, redis *redisWatch) *incident.Keeper {
-	k := &incident.Keeper{Store: c.incidents.Store, IDs: l.ids.Next, History: c.instances, Instances: troubled{c.instances}, Jobs: blamed{c.jobs}, Workers: c.workers,
+	k := &incident.Keeper{Store: c.incidents.Store, IDs: l.ids.Next, History: c.instances, Instances: troubled{c.instances}, Whys: whys{l.records(c)}, Jobs: blamed{c.jobs}, Workers: c.workers,
 		Redis: redis, Process: l.process(), Projects: projects{c.access}, Calendars: c.calendars, PagesURL: l.o.Config.PagesURL()}
 	if a := l.o.Config.Alerts; a.WebhookURL != "" {
 		k.Hook = incident.NewWebhook(string(a.WebhookURL), string(a.WebhookSecret))
@@ -56,6 +58,24 @@ func (t troubled) Latest(ctx context.Context, job domain.ID, limit int) ([]domai
 // Ready reads what waits in a lane.
 func (t troubled) Ready(ctx context.Context, lane domain.Lane, limit int) ([]domain.Instance, error) {
 	return t.Store.Ready(ctx, lane, domain.Instance{}, limit)
+}
+
+// whys lets the incidents say why an instance waits.
+type whys struct{ *instance.Records }
+
+// Why says it without what follows from it: that it is an incident is told by the incident.
+func (w whys) Why(ctx context.Context, in domain.Instance) (map[string]string, error) {
+	facts, err := w.Explain(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	said := instance.Why(facts)
+	said.Then = nil
+	out := map[string]string{}
+	for _, lang := range i18n.Langs() {
+		out[lang] = said.In(i18n.With(ctx, lang))
+	}
+	return out, nil
 }
 
 // blamed lets the incidents read jobs.

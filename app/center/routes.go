@@ -35,7 +35,7 @@ const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data 
 
 // routes is the table of every page and call.
 func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
-	records := &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Pools: c.pools.Store, Outages: outages{l, c}, LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
+	records := l.records(c)
 	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}, Calendars: c.jobs}
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
@@ -55,6 +55,12 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		routes = append(routes, module.Routes()...)
 	}
 	return routes
+}
+
+// records explain instances by the rows of the pool.
+func (l *life) records(c *core) *instance.Records {
+	return &instance.Records{Store: c.instances, Specs: c.jobs, Deps: depsOf{c.graph}, Workers: c.workers, Broker: presence{c.db}, Pools: c.pools.Store, Outages: outages{l, c},
+		LostAfter: l.o.Config.Worker.LostAfter, Now: c.now}
 }
 
 // depsOf lets pages of instances show dependencies.

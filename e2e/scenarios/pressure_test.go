@@ -313,6 +313,9 @@ func (y *yard) Attach(context.Context, []domain.Instance) (map[domain.ID]int, er
 // Reopened opens nothing.
 func (y *yard) Reopened(context.Context, []domain.Instance) error { return nil }
 
+// Waiting are none.
+func (y *yard) Waiting(context.Context, domain.ID) ([]domain.InstanceDep, error) { return nil, nil }
+
 // Waive waives nothing.
 func (y *yard) Waive(context.Context, domain.ID) error { return nil }
 

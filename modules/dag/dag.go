@@ -148,6 +148,11 @@ func (g *Graph) Reopened(ctx context.Context, ins []domain.Instance) error {
 	return g.Lifecycle.Unmet(ctx, unmet)
 }
 
+// Waiting reads, in the transaction of ctx, what an instance still waits for.
+func (g *Graph) Waiting(ctx context.Context, instance domain.ID) ([]domain.InstanceDep, error) {
+	return g.Store.WaitingOf(ctx, []domain.ID{instance})
+}
+
 // Waive marks, in the transaction of ctx and under the lock of the instance, what it still
 // waits for as waived: a person releases it.
 func (g *Graph) Waive(ctx context.Context, instance domain.ID) error {

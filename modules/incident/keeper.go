@@ -22,9 +22,11 @@ type Keeper struct {
 	IDs       func() domain.ID
 	History   History
 	Instances Instances
-	Jobs      Jobs
-	Workers   Workers
-	Projects  Projects
+	// Whys says of what waits why it does; nil: the general is said.
+	Whys     Whys
+	Jobs     Jobs
+	Workers  Workers
+	Projects Projects
 	// Calendars are looked at for their end; nil: there are none.
 	Calendars Calendars
 	// Redis tells how each Redis stands that the broker here works with; nil: there is none

@@ -20,11 +20,20 @@ type Instances interface {
 	Latest(ctx context.Context, job domain.ID, limit int) ([]domain.Instance, error)
 	// Ready reads what waits for a target in a lane, the longest waiting first.
 	Ready(ctx context.Context, lane domain.Lane, limit int) ([]domain.Instance, error)
+	// Held reads what was ready by a moment and is held by its job's overlap policy or its pool, the
+	// oldest first.
+	Held(ctx context.Context, ready time.Time, limit int) ([]domain.Instance, error)
 	// WaitingDeps reads instances made before a moment that wait for their dependencies,
 	// the oldest first.
 	WaitingDeps(ctx context.Context, made time.Time, limit int) ([]domain.Instance, error)
 	// Events reads the history of an instance, oldest first.
 	Events(ctx context.Context, instance domain.ID) ([]domain.Event, error)
+}
+
+// Whys says why an instance stands where it does.
+type Whys interface {
+	// Why says it as the page of the instance does, in each language, with times in UTC.
+	Why(ctx context.Context, in domain.Instance) (map[string]string, error)
 }
 
 // Jobs reads definitions.

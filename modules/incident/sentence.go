@@ -1,7 +1,9 @@
 package incident
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -20,6 +22,9 @@ func Said(ctx context.Context, i domain.Incident) string {
 	if len(i.Detail) == 0 {
 		return i18n.Retell(ctx, i.Message)
 	}
+	if i.Detail[0] == saidWhole {
+		return cmp.Or(detailOf(i, i18n.Lang(ctx)), detailOf(i, i18n.English))
+	}
 	args := make([]any, len(i.Detail)-1)
 	for n, a := range i.Detail[1:] {
 		args[n] = a
@@ -34,6 +39,18 @@ func Said(ctx context.Context, i domain.Incident) string {
 		}
 	}
 	return i18n.T(ctx, i.Detail[0], args...)
+}
+
+// saidWhole stands before whole texts, each behind its language.
+const saidWhole = "said"
+
+// saidBy is a text in each language as the detail of an incident.
+func saidBy(texts map[string]string) []string {
+	out := []string{saidWhole}
+	for _, lang := range slices.Sorted(maps.Keys(texts)) {
+		out = append(out, lang, cut(texts[lang]))
+	}
+	return out
 }
 
 // Subject is what the incident is about, for people.

@@ -21,7 +21,7 @@ const (
 )
 
 // lookAtWaiting opens and ends what is wrong with what waits for a target: no worker
-// would run it, or it waits for longer than the limit.
+// would run it, or it waits for longer than the limit, also where it is held.
 func (k *Keeper) lookAtWaiting(ctx context.Context, now time.Time) error {
 	workers, err := k.Workers.List(ctx)
 	if err != nil {
@@ -35,7 +35,15 @@ func (k *Keeper) lookAtWaiting(ctx context.Context, now time.Time) error {
 		}
 		waiting = append(waiting, ins...)
 	}
+	held, err := k.Instances.Held(ctx, now.Add(-k.QueueLimit), waitingMost)
+	if err != nil {
+		return err
+	}
 	found, err := k.stuck(ctx, waiting, workers, now)
+	if err != nil {
+		return err
+	}
+	late, err := k.late(ctx, append(waiting, held...), now)
 	if err != nil {
 		return err
 	}
@@ -43,11 +51,74 @@ func (k *Keeper) lookAtWaiting(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := k.Store.Raise(ctx, append(found, starved...)); err != nil {
+	found, unsaid := k.explain(ctx, slices.Concat(found, late, starved))
+	if err := k.Store.Raise(ctx, found); err != nil {
 		return err
 	}
-	return errors.Join(k.endWaiting(ctx, domain.IncidentNoTarget, workers, now), k.endWaiting(ctx, domain.IncidentQueueLimit, workers, now),
+	return errors.Join(unsaid, k.endWaiting(ctx, domain.IncidentNoTarget, workers, now), k.endWaiting(ctx, domain.IncidentQueueLimit, workers, now),
 		k.endWaiting(ctx, domain.IncidentDepsLimit, workers, now))
+}
+
+// explainMost is of how many a look asks why they wait; of the others is said what is known of all such.
+const explainMost = 50
+
+// explain says of what waits why it does, as its page would now. What could not be read keeps what is said of all such.
+func (k *Keeper) explain(ctx context.Context, found []store.Occurrence) ([]store.Occurrence, error) {
+	if k.Whys == nil {
+		return found, nil
+	}
+	var ids []domain.ID
+	for _, o := range found {
+		if o.Example != 0 && len(ids) < explainMost {
+			ids = append(ids, o.Example)
+		}
+	}
+	if len(ids) == 0 {
+		return found, nil
+	}
+	ins, failed := k.Instances.ByIDs(ctx, ids)
+	for i, o := range found {
+		in, ok := ins[o.Example]
+		if !ok {
+			continue
+		}
+		said, err := k.Whys.Why(ctx, in)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if len(said) > 0 {
+			found[i].Detail = saidBy(said)
+		}
+	}
+	return found, failed
+}
+
+// overdue is which of those that wait do so for longer than the limit, the longest waiting of each job.
+func overdue(waiting []domain.Instance, limit time.Duration, now time.Time) map[domain.ID]domain.Instance {
+	out := map[domain.ID]domain.Instance{}
+	for _, in := range waiting {
+		if now.Sub(in.ReadyAt) <= limit {
+			continue
+		}
+		if first, ok := out[in.JobID]; !ok || in.ReadyAt.Before(first.ReadyAt) {
+			out[in.JobID] = in
+		}
+	}
+	return out
+}
+
+// late is what waits for a target, or is held, beyond the limit, one occurrence for each job.
+func (k *Keeper) late(ctx context.Context, waiting []domain.Instance, now time.Time) ([]store.Occurrence, error) {
+	first := overdue(waiting, k.QueueLimit, now)
+	names, err := k.namesOf(ctx, first)
+	var out []store.Occurrence
+	for _, job := range slices.Sorted(maps.Keys(first)) {
+		in := first[job]
+		out = append(out, store.Occurrence{ProjectID: in.ProjectID, Kind: domain.IncidentQueueLimit, Subject: job.String(), Name: nameOf(in, names), At: now, Lasts: true,
+			Example: in.ID, Detail: []string{"incident.said.waits", "at", stamp(in.ReadyAt)}})
+	}
+	return out, err
 }
 
 // starved is what waits for its dependencies beyond the limit, one occurrence for each
@@ -86,43 +157,31 @@ func waitsSince(in domain.Instance) time.Time {
 	return in.CreatedAt
 }
 
-// stuck is what is wrong with those that wait, one occurrence for each kind and job.
-// With no worker alive at all there is one for the system instead of one for each job.
+// stuck is what waits and no worker would run, one occurrence for each job. With no worker alive at
+// all there is one for the system instead of one for each job.
 func (k *Keeper) stuck(ctx context.Context, waiting []domain.Instance, workers []domain.Worker, now time.Time) ([]store.Occurrence, error) {
-	overdue := map[domain.ID]domain.Instance{} // by job, the longest waiting
-	alive := slices.ContainsFunc(workers, living)
-	var out []store.Occurrence
-	for _, in := range waiting {
-		if now.Sub(in.ReadyAt) <= settle {
-			continue
-		}
-		if first, ok := overdue[in.JobID]; !ok || in.ReadyAt.Before(first.ReadyAt) {
-			overdue[in.JobID] = in
-		}
+	first := overdue(waiting, settle, now)
+	switch {
+	case len(first) == 0:
+		return nil, nil
+	case !slices.ContainsFunc(workers, living):
+		return []store.Occurrence{{Kind: domain.IncidentNoTarget, At: now, Lasts: true, Detail: []string{"incident.said.no_worker"}}}, nil
 	}
-	names, err := k.namesOf(ctx, overdue)
+	names, err := k.namesOf(ctx, first)
 	if err != nil {
 		return nil, err
 	}
-	for _, job := range slices.Sorted(maps.Keys(overdue)) {
-		in := overdue[job]
+	var out []store.Occurrence
+	for _, job := range slices.Sorted(maps.Keys(first)) {
+		in := first[job]
 		refused, err := k.refused(ctx, in, workers)
 		if err != nil {
 			return nil, err
 		}
-		about := store.Occurrence{ProjectID: in.ProjectID, Subject: in.JobID.String(), Name: nameOf(in, names), At: now, Lasts: true, Example: in.ID}
-		if len(refused) > 0 && alive {
-			no := about
-			no.Kind, no.Detail = domain.IncidentNoTarget, refused
-			out = append(out, no)
+		if len(refused) > 0 {
+			out = append(out, store.Occurrence{ProjectID: in.ProjectID, Kind: domain.IncidentNoTarget, Subject: in.JobID.String(), Name: nameOf(in, names), At: now, Lasts: true,
+				Example: in.ID, Detail: refused})
 		}
-		if now.Sub(in.ReadyAt) > k.QueueLimit {
-			about.Kind, about.Detail = domain.IncidentQueueLimit, []string{"incident.said.waits", "at", stamp(in.ReadyAt)}
-			out = append(out, about)
-		}
-	}
-	if len(overdue) > 0 && !alive {
-		out = append(out, store.Occurrence{Kind: domain.IncidentNoTarget, At: now, Lasts: true, Detail: []string{"incident.said.no_worker"}})
 	}
 	return out, nil
 }
@@ -190,6 +249,9 @@ func nameSome(ws []domain.Worker) string {
 	return strings.Join(names, ", ")
 }
 
+// waitsForTarget are the labels of what is ready and has no target.
+var waitsForTarget = []domain.Label{domain.Queued, domain.HeldOverlap, domain.HeldPool}
+
 const endMost = 50
 
 // endWaiting ends incidents of a kind whose example does not wait like that any more,
@@ -213,7 +275,7 @@ func (k *Keeper) endWaiting(ctx context.Context, kind domain.IncidentKind, worke
 	var over []domain.ID
 	for _, o := range open {
 		in := ins[o.Example]
-		still := in.Label == domain.Queued && now.Sub(in.ReadyAt) > k.QueueLimit
+		still := slices.Contains(waitsForTarget, in.Label) && now.Sub(in.ReadyAt) > k.QueueLimit
 		switch kind {
 		case domain.IncidentDepsLimit:
 			still = in.Label == domain.WaitingDeps && now.Sub(waitsSince(in)) > k.DepsLimit

@@ -13,6 +13,7 @@ import (
 	"github.com/axsched/ax/modules/incident/store"
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/kit/i18n"
 )
 
 // world is a keeper over a real database; what it reads of other modules is the test's.
@@ -33,6 +34,7 @@ type world struct {
 	skew     time.Duration
 	locked   int64
 	projects map[domain.ID]string
+	silent   error     // why nothing can be said of why
 	reads    int       // of the history
 	last     time.Time // of what happened
 }
@@ -106,6 +108,26 @@ func (w *world) Ready(_ context.Context, lane domain.Lane, limit int) ([]domain.
 	}
 	slices.SortFunc(out, func(a, b domain.Instance) int { return a.ReadyAt.Compare(b.ReadyAt) })
 	return out[:min(len(out), limit)], nil
+}
+
+// Held reads what is held.
+func (w *world) Held(_ context.Context, ready time.Time, limit int) ([]domain.Instance, error) {
+	var out []domain.Instance
+	for _, in := range w.ins {
+		if (in.Label == domain.HeldOverlap || in.Label == domain.HeldPool) && !in.ReadyAt.After(ready) {
+			out = append(out, in)
+		}
+	}
+	slices.SortFunc(out, func(a, b domain.Instance) int { return cmp.Compare(a.ID, b.ID) })
+	return out[:min(len(out), limit)], nil
+}
+
+// Why is why it waits, in two languages.
+func (w *world) Why(_ context.Context, in domain.Instance) (map[string]string, error) {
+	if w.silent != nil {
+		return nil, w.silent
+	}
+	return map[string]string{i18n.English: fmt.Sprintf("Why %s waits: w1 is lost.", in.JobName), i18n.Chinese: fmt.Sprintf("%s 在等待：w1 失联。", in.JobName)}, nil
 }
 
 // WaitingDeps reads what waits for its dependencies.

@@ -148,7 +148,9 @@ func TestLimitsOfWaiting(t *testing.T) {
 		w.is(waiting.ID, running(domain.WaitingDeps))
 		w.pass(5 * time.Second)
 		w.wake(1)
-		w.is(waiting.ID, failed(domain.DepsTimeout))
+		if in, want := w.is(waiting.ID, failed(domain.DepsTimeout)), "waited for its dependencies longer than its deps_timeout of 10 s; not met: up0 (2026-02-03)"; in.Message != want {
+			t.Errorf("it says %q, want %q", in.Message, want)
+		}
 	})
 }
 

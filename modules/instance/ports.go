@@ -47,6 +47,8 @@ type Deps interface {
 	// run again: rows that they had decided and whose instance still waits are open again, and
 	// they are stale no more.
 	Reopened(ctx context.Context, ins []domain.Instance) error
+	// Waiting reads, in the transaction of ctx, what the instance still waits for.
+	Waiting(ctx context.Context, instance domain.ID) ([]domain.InstanceDep, error)
 	// Waive marks, in the transaction of ctx, what the instance still waits for as waived.
 	Waive(ctx context.Context, instance domain.ID) error
 }

@@ -375,6 +375,13 @@ func (l *Lifecycle) Wake(ctx context.Context, limit int) (int, error) {
 			return nil
 		}
 		s := decideWake(in, spec, b.now)
+		if s.Move == domain.MoveDepsTimeout {
+			missing, err := l.Deps.Waiting(ctx, in.ID)
+			if err != nil {
+				return err
+			}
+			s.Note += notMet(missing)
+		}
 		if s.Move == "" && !in.WakeAt.IsZero() && !in.WakeAt.After(b.now) {
 			in.WakeAt = time.Time{} // nothing waits for it any more
 			b.keep(in)

@@ -1,6 +1,8 @@
 package instance
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -8,6 +10,28 @@ import (
 
 // mostMissing is how many missing fires one sentence names.
 const mostMissing = 3
+
+// saidNotMet stands between a limit that passed and what was not met then.
+const saidNotMet = "; not met: "
+
+// notMet names what an instance waited for in vain, the first few of them, as it is written down.
+func notMet(missing []domain.InstanceDep) string {
+	var names []string
+	for _, d := range missing[:min(len(missing), maxNamed)] {
+		dates := d.BizDate.String()
+		if d.Several() {
+			dates += ".." + d.To.String()
+		}
+		names = append(names, d.Name+" ("+dates+")")
+	}
+	if more := len(missing) - len(names); more > 0 {
+		names = append(names, "+"+strconv.Itoa(more))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return saidNotMet + strings.Join(names, ", ")
+}
 
 // Standing says how a dependency stands that waits: what is missing, in numbers; dates of a
 // set are told as dates, fires of one date by their times.

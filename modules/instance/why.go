@@ -111,6 +111,9 @@ func whyFailed(f Facts) Sentence {
 		if len(f.Missing) > 0 {
 			return say("why.deps_timeout_of", "limit", seconds(f.Spec.DepsTimeoutSec), "list", missingNow(f.Missing))
 		}
+		if _, then, written := strings.Cut(in.Message, saidNotMet); written { // it is met by now
+			return say("why.deps_timeout_then", "limit", seconds(f.Spec.DepsTimeoutSec), "list", then)
+		}
 		return say("why.deps_timeout", "limit", seconds(f.Spec.DepsTimeoutSec))
 	case domain.WorkerLost:
 		if f.Settle != nil {

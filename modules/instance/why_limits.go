@@ -172,13 +172,10 @@ func limit(f Facts) (Sentence, bool) {
 	}
 	switch in.Label {
 	case domain.Queued, domain.HeldOverlap, domain.HeldPool:
-		switch {
-		case !in.WakeAt.IsZero():
+		if !in.WakeAt.IsZero() {
 			return say("why.until_queue", "at", in.WakeAt, "limit", seconds(f.Spec.QueueTimeoutSec)), true
-		case in.Label == domain.Queued:
-			return say("why.until_queue_told"), true
 		}
-		return say("why.until_queue_none"), true
+		return say("why.until_queue_told"), true
 	case domain.WaitingDeps:
 		if !in.WakeAt.IsZero() {
 			return say("why.until_deps", "at", in.WakeAt, "limit", seconds(f.Spec.DepsTimeoutSec)), true

@@ -120,6 +120,12 @@ func TestWhyNamesTheDependenciesThatDidNotCome(t *testing.T) {
 		if got := instance.Why(f).English(); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want %q at its end", got, want)
 		}
+		if missing == nil { // they have come since, and what was missing then is still told
+			f.Instance.Message = "waited for its dependencies longer than its deps_timeout of 60 s; not met: up (2026-02-03), month (2026-01-01..2026-01-31)"
+			if got, want := instance.Why(f).English(), "of 1 min. Not met when it passed: up (2026-02-03), month (2026-01-01..2026-01-31)."; !strings.HasSuffix(got, want) {
+				t.Errorf("%q, want %q at its end", got, want)
+			}
+		}
 	}
 }
 

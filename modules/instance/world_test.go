@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +120,16 @@ func (w *world) Attach(_ context.Context, ins []domain.Instance) (map[domain.ID]
 
 // Reopened opens nothing.
 func (w *world) Reopened(context.Context, []domain.Instance) error { return nil }
+
+// Waiting are as many as it has.
+func (w *world) Waiting(ctx context.Context, id domain.ID) (out []domain.InstanceDep, err error) {
+	in, err := w.st.Get(ctx, id)
+	for i := range w.deps[in.JobID] {
+		day := date("2026-02-03")
+		out = append(out, domain.InstanceDep{InstanceID: id, Name: fmt.Sprintf("up%d", i), BizDate: day, To: day})
+	}
+	return out, err
+}
 
 // Waive notes it.
 func (w *world) Waive(_ context.Context, id domain.ID) error {

@@ -181,6 +181,21 @@ func (s *Store) Ready(ctx context.Context, lane domain.Lane, after domain.Instan
 	return append(page, more...), err
 }
 
+// Held reads instances that were ready by a moment and are held by their job's overlap policy or their pool, the oldest of
+// each first.
+func (s *Store) Held(ctx context.Context, ready time.Time, limit int) ([]domain.Instance, error) {
+	var out []domain.Instance
+	for _, label := range []domain.Label{domain.HeldOverlap, domain.HeldPool} {
+		ins, err := s.read(ctx, "SELECT "+columns+" FROM instance WHERE state = 'running' AND label = ? AND id < ? AND ready_at <= ? ORDER BY id LIMIT ?",
+			string(label), domain.IDAt(ready.Add(time.Minute)), domain.Millis(ready), limit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ins...)
+	}
+	return out, nil
+}
+
 // WaitingDeps reads instances made before a moment that wait for their dependencies, the
 // oldest first. It walks along the running ones by their ids, which are made with the
 // clock or a little ahead of it.

@@ -180,6 +180,9 @@ func (w *world) Attach(context.Context, []domain.Instance) (map[domain.ID]int, e
 // Reopened opens nothing.
 func (w *world) Reopened(context.Context, []domain.Instance) error { return nil }
 
+// Waiting are none.
+func (w *world) Waiting(context.Context, domain.ID) ([]domain.InstanceDep, error) { return nil, nil }
+
 // Waive waives nothing.
 func (w *world) Waive(context.Context, domain.ID) error { return nil }
 
