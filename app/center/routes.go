@@ -45,7 +45,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand, Deaf: outages{l, c}.deaf, Now: c.now},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Deps: c.graph, Plans: c.plans, Zone: zone},
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now, NoWrites: l.noWrites,
-			Unreached: outages{l, c}.unreached, Workers: c.workers},
+			Unreached: outages{l, c}.unreached, Workers: c.workers, Broker: presence{c.db}, Untaken: untaken{c}.first},
 		&incidentweb.Handlers{Reader: c.incidents, Closer: &incident.Closer{Store: c.incidents.Store, Audit: audit{c.access}}},
 		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
 		&calendarweb.Handlers{Calendars: c.calendars, Zone: zone},
@@ -118,6 +118,18 @@ type presence struct{ db *dbx.DB }
 // Present asks the office.
 func (p presence) Present(ctx context.Context) (bool, error) {
 	return lease.Present(ctx, p.db, lease.Broker)
+}
+
+// untaken lets the overview say that nobody fires.
+type untaken struct{ c *core }
+
+// untakenFor is how long a fire may be due before it counts as not taken.
+const untakenFor = time.Minute
+
+// first is since when a fire is due that nobody takes; zero: there is none.
+func (u untaken) first(ctx context.Context) (time.Time, error) {
+	_, first, err := u.c.triggers.Store.Untaken(ctx, u.c.now().Add(-untakenFor), 1)
+	return first, err
 }
 
 // values judges the params and environment of a run.

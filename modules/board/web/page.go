@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-	"log/slog"
 	"net/http"
 	"slices"
 
@@ -97,81 +95,4 @@ func strip(days []domain.JobDay) []ui.Run {
 		out = append(out, ui.Run{Status: status(d.Status), BizDate: d.BizDate.String(), Duration: d.Took(), URL: instanceURL(d.Instance)})
 	}
 	return out
-}
-
-// inTrouble is the share of failures among those that ended from which a day is bad.
-const inTrouble = 0.1
-
-// verdict is what is wrong with all of AX, or else the day.
-func (h *Handlers) verdict(ctx context.Context, d board.Day) view.Verdict {
-	if h.NoWrites != nil {
-		if said := h.NoWrites(); said != "" {
-			return view.Verdict{Kind: "bad", Text: i18n.T(ctx, "dash.verdict_no_writes", "said", said)}
-		}
-	}
-	if said := h.stuck(ctx); said != "" {
-		return view.Verdict{Kind: "bad", Text: said, Link: ui.Ref{Title: i18n.T(ctx, "dash.verdict_workers"), URL: "/workers"}}
-	}
-	return verdict(ctx, d)
-}
-
-// stuck says why nothing can run; "" = nothing of the kind is known. What can't be read is logged: the day is told then.
-func (h *Handlers) stuck(ctx context.Context) string {
-	if h.Unreached != nil {
-		since, said, err := h.Unreached(ctx)
-		switch {
-		case err != nil:
-			slog.Warn("whether workers are reached could not be read; the next refresh tries again", "error", err)
-		case !since.IsZero():
-			return i18n.T(ctx, "dash.verdict_unreached", "at", i18n.DateTime(ctx, since)+" "+i18n.ZoneName(ctx, since), "said", i18n.Retell(ctx, said))
-		}
-	}
-	if h.Workers == nil {
-		return ""
-	}
-	all, err := h.Workers.List(ctx)
-	if err != nil {
-		slog.Warn("the workers could not be read for the overview; the next refresh tries again", "error", err)
-		return ""
-	}
-	lost, silent := 0, 0
-	for _, w := range all {
-		switch w.StandingAt(h.Now(), false) {
-		case domain.WorkerGone:
-			lost++
-		case domain.WorkerSilent:
-			silent++
-		}
-	}
-	switch {
-	case lost+silent < len(all) || len(all) == 0:
-		return ""
-	case silent == 0:
-		return i18n.T(ctx, "dash.verdict_all_lost", "n", lost)
-	}
-	return i18n.T(ctx, "dash.verdict_all_silent", "n", len(all), "lost", lost)
-}
-
-// verdict is the day in one sentence; none when failures could not be read.
-func verdict(ctx context.Context, d board.Day) view.Verdict {
-	switch {
-	case d.Failures == nil:
-		return view.Verdict{}
-	case d.Failures.Total <= 0:
-		return view.Verdict{Kind: "good", Text: i18n.T(ctx, "dash.verdict_none")}
-	}
-	v := view.Verdict{Kind: "attention", Text: i18n.T(ctx, "dash.verdict_failed", "n", d.Failures.Total),
-		Link: ui.Ref{Title: i18n.T(ctx, "dash.verdict_list"), URL: madeToday(d, "state", "failed")}}
-	if d.Failures.Rate >= inTrouble {
-		v.Kind = "bad"
-	}
-	for _, f := range d.Top {
-		if f.Blocks > 0 {
-			name := ui.Ref{ID: f.Job.Key.String(), Title: f.Job.Title}.Name()
-			v.Text += " " + i18n.T(ctx, "dash.verdict_job", "job", name, "times", f.Failed, "n", f.Blocks)
-			v.Link = ui.Ref{Title: i18n.T(ctx, "dash.verdict_chain"), URL: "/dag?failing=1"}
-			break
-		}
-	}
-	return v
 }

@@ -27,7 +27,16 @@ type Handlers struct {
 	// Unreached is since when the broker reaches no worker, and why: a Redis is away or takes no writes. Zero: nothing of
 	// the kind is known. nil: nothing is ever known of it.
 	Unreached func(ctx context.Context) (since time.Time, said string, err error)
-	Workers   Workers // nil: nothing is known of them
+	Workers   Workers  // nil: nothing is known of them
+	Broker    Presence // nil: nothing is known of it
+	// Untaken is since when a fire is due that nobody takes, for longer than it takes to take one; zero: there is none. nil:
+	// nothing is ever known of it.
+	Untaken func(ctx context.Context) (since time.Time, err error)
+}
+
+// Presence tells whether a broker is active anywhere.
+type Presence interface {
+	Present(ctx context.Context) (bool, error)
 }
 
 // Workers are the processes that run tasks.

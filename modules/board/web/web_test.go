@@ -36,6 +36,8 @@ type world struct {
 	noWrites  string    // why the database takes none
 	unreached time.Time // since when the broker reaches no worker
 	workers   []domain.Worker
+	noBroker  bool
+	untaken   time.Time // since when a fire is due that nobody takes
 	away      bool // what is not in the counters can't be read
 }
 
@@ -43,6 +45,8 @@ type world struct {
 type fleet struct{ w *world }
 
 func (f fleet) List(context.Context) ([]domain.Worker, error) { return f.w.workers, nil }
+
+func (f fleet) Present(context.Context) (bool, error) { return !f.w.noBroker, nil }
 
 var errAway = errors.New("away")
 
@@ -161,12 +165,13 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w := &world{zone: zone, now: time.Date(2026, 2, 3, 15, 30, 0, 0, zone), instances: map[domain.ID]domain.Instance{}, names: map[domain.ID]domain.JobName{}}
+		w.workers = []domain.Worker{{Name: "w", State: domain.WorkerAvailable, SeenAt: w.now.AddDate(1, 0, 0)}}
 		w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
 			st := store.New(e.DB)
 			w.tally = board.Tally{Store: st}
 			reader := &board.Reader{Store: st, Instances: w, Jobs: w, Plans: w, Zone: zone}
 			return (&web.Handlers{Reader: reader, Search: &board.Search{Jobs: w, Instances: w, Workers: w}, Now: func() time.Time { return w.now },
-				NoWrites: func() string { return w.noWrites }, Workers: fleet{w},
+				NoWrites: func() string { return w.noWrites }, Workers: fleet{w}, Broker: fleet{w}, Untaken: func(context.Context) (time.Time, error) { return w.untaken, nil },
 				Unreached: func(context.Context) (time.Time, string, error) { return w.unreached, "connection refused", nil }}).Routes()
 		})
 		for i, name := range []string{"alpha", "beta", "gamma"} {
@@ -394,33 +399,6 @@ func TestTheOverviewNamesADatabaseThatTakesNoWrites(t *testing.T) {
 		if page := b.Get("/", "Accept-Language", "en"); page.Status != 200 || !strings.Contains(page.Body, words) {
 			t.Errorf("%d %s", page.Status, page.Body)
 		}
-	})
-}
-
-// Where nothing can run the first line of the overview says so, before what failed today.
-func TestTheVerdictSaysThatNothingCanRun(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		says := func(words string) {
-			t.Helper()
-			p := w.Browser("admin", edge.AdminPassword).Get("/", "Accept-Language", "en").Body
-			_, p, _ = strings.Cut(p, `class="verdict"`)
-			if p, _, _ = strings.Cut(p, "</div>"); !strings.Contains(p, words) {
-				t.Errorf("want %q: %s", words, p)
-			}
-		}
-		w.born(1, w.now.Add(-time.Minute))
-		says("Nothing has failed today.")
-		heard := domain.Worker{Name: "a", State: domain.WorkerAvailable, SeenAt: w.now}
-		silent := domain.Worker{Name: "b", State: domain.WorkerAvailable, SeenAt: w.now.Add(-domain.SilentFrom)}
-		gone := domain.Worker{Name: "c", State: domain.WorkerGone, LostAt: w.now}
-		w.workers = []domain.Worker{heard, silent, gone}
-		says("Nothing has failed today.")
-		w.workers = []domain.Worker{silent, gone}
-		says("No worker is heard: 2 known, 1 lost, the others silent.")
-		w.workers = []domain.Worker{gone, gone}
-		says("Nothing can run: all 2 workers are lost.")
-		w.unreached = w.now
-		says("for Redis: connection refused.")
 	})
 }
 
