@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -138,7 +139,7 @@ func (s *site) parts(ctx context.Context) map[string]Part {
 		case role == config.ModeScheduler:
 			parts[string(role)] = schedulerPart(l.sched.Status().Fault, database)
 		case role == config.ModeBroker:
-			parts[string(role)] = brokerPart(l.broker.Stats(), database, errors.Join(transport, registry))
+			parts[string(role)] = brokerPart(l.broker.Stats(), database, inOneLine(transport, registry))
 		}
 	}
 	return parts
@@ -146,7 +147,7 @@ func (s *site) parts(ctx context.Context) map[string]Part {
 
 // answers is how a Redis stands: whether it answers, and can be relied on.
 func (s *site) answers(ctx context.Context, name string, c redis.UniversalClient) error {
-	return errors.Join(c.Ping(ctx).Err(), s.fit.verdict(name).err)
+	return inOneLine(c.Ping(ctx).Err(), s.fit.verdict(name).err)
 }
 
 // database is how the database stands: whether it answers, and whether it takes what
@@ -175,6 +176,20 @@ func (l *life) noWrites() string {
 		}
 	}
 	return dbx.Reason(l.lease.Fault())
+}
+
+// inOneLine is all that is wrong, each of it once: where registry and transport are one Redis both say the same.
+func inOneLine(errs ...error) error {
+	var said []string
+	for _, err := range errs {
+		if err != nil && !slices.Contains(said, err.Error()) {
+			said = append(said, err.Error())
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(said, "; "))
 }
 
 func rolePart(fault string) Part { return Part{OK: fault == "", Note: fault} }

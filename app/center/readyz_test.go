@@ -2,6 +2,7 @@ package center
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -88,6 +89,20 @@ func TestReadinessNamesADatabaseThatTakesNoWrites(t *testing.T) {
 	}
 	if p := schedulerPart("", l.database(t.Context())); p.OK || !strings.Contains(p.Note, "no fires are taken: the database: it answers and takes no writes: attempt") {
 		t.Errorf("a scheduler without a fault of its own: %+v", p)
+	}
+}
+
+// Where registry and transport are one Redis both say the same of it, which is told once, in one line.
+func TestAFaultIsToldOnceAndInOneLine(t *testing.T) {
+	away := errors.New("dial tcp 127.0.0.1:1: connect: connection refused")
+	for want, errs := range map[string][]error{
+		"standing by, and could do nothing: Redis: " + away.Error():               {away, errors.New(away.Error())},
+		"standing by, and could do nothing: Redis: " + away.Error() + "; too old": {away, nil, errors.New("too old")},
+		"standing by": {nil, nil},
+	} {
+		if got := brokerPart(broker.Stats{}, nil, inOneLine(errs...)); got.Note != want {
+			t.Errorf("%q, want %q", got.Note, want)
+		}
 	}
 }
 

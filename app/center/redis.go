@@ -162,11 +162,11 @@ func (r *registry) ask(ctx context.Context) (emptied bool, err error) {
 	for i, p := range r.probes {
 		r.standings.note(p.redis, errs[i], began)
 		if errs[i] != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", p.name, errs[i]))
+			errs[i] = fmt.Errorf("%s: %w", p.name, errs[i])
 		}
 		emptied = emptied || got[i].Emptied
 	}
-	if err == nil {
+	if err = inOneLine(errs...); err == nil {
 		r.clock.ahead.Store(int64(got[len(got)-1].Ahead)) // of the transport, whose streams carry its time
 	}
 	return emptied, err

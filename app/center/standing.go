@@ -25,11 +25,12 @@ type standings struct {
 	of map[string]found // by what it is used for; absent = not asked in this term
 }
 
-// found is what a probe found; since is of this process' clock.
+// found is what probes found; moments are of this process' clock.
 type found struct {
 	fault domain.IncidentKind // "" = it is well
 	since time.Time
 	said  string
+	flaps incident.Flaps
 }
 
 // note takes down what a probe that was begun at a moment ended with.
@@ -47,9 +48,11 @@ func (s *standings) note(redis string, err error, at time.Time) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was, known := s.of[redis]; known && was.fault == f.fault {
+	was, known := s.of[redis]
+	if known && was.fault == f.fault {
 		f.since = was.since
 	}
+	f.flaps = was.flaps.After(f.fault, f.said, at)
 	if s.of == nil {
 		s.of = map[string]found{}
 	}
@@ -88,7 +91,7 @@ func (w *redisWatch) Standings() []incident.Standing {
 	for redis, name := range w.names {
 		f := w.standings.of[redis]
 		out = append(out, incident.Standing{Redis: redis, Tells: []domain.IncidentKind{domain.IncidentRedisAway, domain.IncidentRedisRefuses},
-			Fault: f.fault, Since: w.since(f.since), Said: f.said})
+			Fault: f.fault, Since: w.since(f.since), Said: f.said, Flaps: w.flaps(f.flaps)})
 		v := w.fit.verdict(name)
 		s := incident.Standing{Redis: redis, Tells: []domain.IncidentKind{domain.IncidentRedisUnfit}, Since: w.since(v.since)}
 		if v.err != nil {
@@ -101,6 +104,12 @@ func (w *redisWatch) Standings() []incident.Standing {
 		out = append(out, s)
 	}
 	return out
+}
+
+// flaps is how a Redis comes and goes, by the database's clock.
+func (w *redisWatch) flaps(f incident.Flaps) incident.Flaps {
+	f.Since, f.Seen = w.since(f.Since), w.since(f.Seen)
+	return f
 }
 
 // since is a moment of this process by the database's clock.

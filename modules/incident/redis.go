@@ -36,6 +36,8 @@ type Standing struct {
 	Since time.Time
 	// Said is the error, as Redis or the connection to it words it.
 	Said string
+	// Flaps is how it comes and goes.
+	Flaps Flaps
 	// Limit and Policy are maxmemory and maxmemory-policy of one that evicts.
 	Limit, Policy string
 }
@@ -69,10 +71,14 @@ func (k *Keeper) lookAtRedis(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// redisFound is what has been wrong for long enough.
+// redisFound is what has been wrong for long enough, or comes again and again.
 func redisFound(all []Standing, now time.Time) []store.Occurrence {
 	var out []store.Occurrence
 	for _, s := range all {
+		if s.Flaps.Often(now) {
+			out = append(out, s.flapping(now))
+			continue
+		}
 		if s.Fault == "" || s.Since.IsZero() || now.Sub(s.Since) < redisPatience {
 			continue
 		}
@@ -138,7 +144,8 @@ func redisOver(open []domain.Incident, all []Standing, now time.Time) []domain.I
 	var over []domain.ID
 	for _, i := range open {
 		holds := func(s Standing) bool {
-			return s.Redis == i.Subject && slices.Contains(s.Tells, i.Kind) && (s.Fault == i.Kind || s.Since.IsZero() || now.Sub(s.Since) < redisQuiet)
+			return s.Redis == i.Subject && slices.Contains(s.Tells, i.Kind) &&
+				(s.Fault == i.Kind || s.Since.IsZero() || now.Sub(s.Since) < redisQuiet || s.Flaps.Fault == i.Kind && s.Flaps.Often(now))
 		}
 		if !slices.ContainsFunc(all, holds) {
 			over = append(over, i.ID)

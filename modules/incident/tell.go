@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -124,10 +125,18 @@ func (k *Keeper) notice(g store.Group, i domain.Incident, project string, more i
 	return store.Notice{ID: b.ID, Group: g, Incident: i.ID, Covers: 1, Body: string(text)}
 }
 
+func begins(text, with string) bool {
+	return len(text) >= len(with) && strings.EqualFold(text[:len(with)], with)
+}
+
 // message is the notice in a sentence, in English.
 func message(what store.What, i domain.Incident, more int64) string {
 	ctx := i18n.With(context.Background(), i18n.English)
-	text := Title(ctx, i.Kind) + ": " + Subject(ctx, i)
+	said, subject := Said(ctx, i), Subject(ctx, i)
+	text := Title(ctx, i.Kind)
+	if what == store.Recovery || !begins(said, subject) { // else what is said names it
+		text += ": " + subject
+	}
 	if i.Count > 1 {
 		text += i18n.T(ctx, "incident.notice.times", "n", i.Count)
 	}
@@ -138,9 +147,9 @@ func message(what store.What, i domain.Incident, more int64) string {
 	case store.Recovery:
 		return i18n.T(ctx, "incident.notice.recovered", "what", text, "why", Over(ctx, i))
 	case store.Reminder:
-		return i18n.T(ctx, "incident.notice.reminder", "what", text, "at", stamp(i.OpenedAt), "said", Said(ctx, i))
+		return i18n.T(ctx, "incident.notice.reminder", "what", text, "at", stamp(i.OpenedAt), "said", said)
 	}
-	if said := Said(ctx, i); said != "" {
+	if said != "" {
 		text += ": " + said
 	}
 	return text

@@ -38,7 +38,7 @@ type world struct {
 	workers   []domain.Worker
 	noBroker  bool
 	untaken   time.Time // since when a fire is due that nobody takes
-	away      bool // what is not in the counters can't be read
+	away      bool      // what is not in the counters can't be read
 }
 
 // fleet is the workers of a world.

@@ -81,9 +81,9 @@ func TestErrorsBecomeHTTPOnce(t *testing.T) {
 		"unavailable": {&domain.Error{Kind: domain.Unavailable, Msg: "dial tcp 10.0.0.1", Err: errors.New("x")}, 503, 503, "unavailable", "5"},
 		"refusing": {(&domain.Error{Kind: domain.Unavailable, Msg: "the database takes no writes: it is full", Err: errors.New("x")}).
 			Coded("http.no_writes", "said", "it is full"), 503, 503, "unavailable", "5"},
-		"locked": {fault("what this needs in the database is locked by another transaction: Lock wait timeout exceeded", "http.locked"), 503, 503, "unavailable", "5"},
-		"full":   {fault("the database takes no more connections: Too many connections", "http.database_full"), 503, 503, "unavailable", "5"},
-		"killed": {fault("somebody ended this in the database: Query execution was interrupted", "http.database_killed"), 503, 503, "unavailable", "5"},
+		"locked":   {fault("what this needs in the database is locked by another transaction: Lock wait timeout exceeded", "http.locked"), 503, 503, "unavailable", "5"},
+		"full":     {fault("the database takes no more connections: Too many connections", "http.database_full"), 503, 503, "unavailable", "5"},
+		"killed":   {fault("somebody ended this in the database: Query execution was interrupted", "http.database_killed"), 503, 503, "unavailable", "5"},
 		"internal": {errors.New("the secret reason"), 500, 500, "internal", ""},
 		"wrapped":  {errors.Join(errors.New("while reading"), domain.Fail(domain.NotFound, "wrong")), 404, 404, "not_found", ""},
 	}
