@@ -47,6 +47,18 @@ func boardStories() []Story {
 		{"dashboard-empty", func(s layout.Shell) templ.Component {
 			return board.Dashboard(board.DashboardPage{Shell: s, Day: "2026-11-27", DayZone: "Asia/Shanghai", Empty: true, NewJob: ui.Action{URL: "/jobs/new"}})
 		}},
+		{"dashboard-stuck", func(s layout.Shell) templ.Component {
+			p := dashboard(s)
+			p.Verdict = board.Verdict{Kind: "bad", Text: word(s.Lang, "Nothing new can run: none of the 2 workers alive takes work: worker-03 drains; worker-04 cannot write its journal (disk full). What is due waits. Schedules stand still: fires that are due are taken by no scheduler, the first since 2026-11-27 02:05:00 UTC.",
+				"无法执行新的任务：存活的 2 个执行节点都不接收任务：worker-03 正在排空；worker-04 无法写入 journal（磁盘已满）。到期的任务只能等待。 调度已停滞：到期的触发没有调度器取走，最早的到期于 2026-11-27 02:05:00 UTC。"),
+				Link: ui.Ref{Title: word(s.Lang, "See the workers", "查看执行节点"), URL: "/workers"}}
+			return board.Dashboard(p)
+		}},
+		{"dashboard-empty-stuck", func(s layout.Shell) templ.Component {
+			return board.Dashboard(board.DashboardPage{Shell: s, Day: "2026-11-27", DayZone: "Asia/Shanghai (UTC+8)", Empty: true, NewJob: ui.Action{URL: "/jobs/new"},
+				Verdict: board.Verdict{Kind: "attention", Text: word(s.Lang, "Nothing can run: no worker is known. The page of workers says how to start one.", "无法执行任何任务：没有任何执行节点。启动方法见执行节点页面。"),
+					Link: ui.Ref{Title: word(s.Lang, "See the workers", "查看执行节点"), URL: "/workers"}}})
+		}},
 		{"dashboard-degraded", func(s layout.Shell) templ.Component {
 			s.Degraded = []layout.Notice{{
 				Text:  word(s.Lang, "Redis is away: tasks are assigned later, none is lost.", "Redis 不可用：任务会延后下发，不会丢失。"),
