@@ -111,9 +111,8 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	if n.cutOff(a) {
 		a.cancel(n.unanswered(n.silence()))
 	}
-	start := n.cfg.Now()
 	crash.At("worker.answered")
-	if err := n.wal.Started(journal.Start{Attempt: a.id, At: start, Body: n.place}); err != nil {
+	if err := n.wal.Started(journal.Start{Attempt: a.id, At: n.cfg.Now(), Body: n.place}); err != nil {
 		n.note(err)
 		n.finish(a, n.unjournalled(a, err))
 		a.cancel(nil)
@@ -124,12 +123,12 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 		a.cancel(n.unanswered(n.silence()))
 	}
 	n.meter.starts.Inc()
+	start, since := n.cfg.Now(), n.cfg.Boot() // after the journal's fsync, which is no part of the run
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
 	out := n.spool.Create(a.id)
 	feed := n.logs.open(out)
-	since := n.cfg.Boot()
 	res := n.run(a, e, out)
-	ran := n.cfg.Boot() - since
+	ran := n.cfg.Boot() - since - res.Run.Late
 	out.Finish(n.cfg.Now())
 	feed.finish()
 	n.finish(a, report(a, span{start, ran}, res, out.Stats()))
@@ -142,13 +141,13 @@ func (n *Node) executeAll(as []*attempt) {
 	n.mu.Lock()
 	as = slices.DeleteFunc(as, func(a *attempt) bool { return !n.book.begin(a) })
 	n.mu.Unlock()
-	start := n.cfg.Now()
+	now := n.cfg.Now()
 	starts, reports := make([]journal.Start, len(as)), make([]protocol.Report, len(as))
 	for i, a := range as {
 		if n.cutOff(a) {
 			a.cancel(n.unanswered(n.silence()))
 		}
-		starts[i] = journal.Start{Attempt: a.id, At: start, Body: n.place}
+		starts[i] = journal.Start{Attempt: a.id, At: now, Body: n.place}
 	}
 	crash.At("worker.answered")
 	if err := n.wal.Started(starts...); err != nil {
@@ -162,8 +161,8 @@ func (n *Node) executeAll(as []*attempt) {
 	}
 	crash.At("worker.started")
 	n.meter.starts.Add(float64(len(as)))
+	start, since := n.cfg.Now(), n.cfg.Boot() // as in execute
 	for i, a := range as {
-		since := n.cfg.Boot()
 		res := n.run(a, n.types[a.task.ExecType], nil)
 		reports[i] = report(a, span{start, n.cfg.Boot() - since}, res, runner.Stats{})
 		a.cancel(nil)

@@ -85,6 +85,31 @@ func TestAWorkerIsFrozenBeyondItsLossAndThaws(t *testing.T) {
 	})
 }
 
+// A task that ends while its worker stands still, for less than its loss takes, ended then and not when the worker goes on.
+func TestATaskEndsWhileItsWorkerStandsStill(t *testing.T) {
+	t.Parallel()
+	setup.Real(t, func(t *testing.T, s *setup.Site) {
+		c, d := s.Client(t, s.Center(t, setup.Opts{})), s.Diary(t)
+		worker := s.Worker(t, setup.Opts{Name: "w"})
+		gate := c.Path("go")
+		c.Apply(files(gated(d, "gated", gate)))
+		in := c.Await(c.Trigger("gated").ID, "running/executing")
+		until(time.Now().Add(2 * time.Second)) // the watchdog watches what is older than a second
+		worker.Freeze()
+		if err := touch(gate); err != nil {
+			t.Fatal(err)
+		}
+		setup.Until(t, awaited, "the task ends", func() bool { return len(d.Of("end", in.TraceID)) == 1 }, func() string { return "" })
+		until(time.Now().Add(6 * time.Second))
+		worker.Thaw()
+		done := c.Await(in.ID, "success")
+		at, err := time.Parse(time.RFC3339, done.Attempts[0].FinishedAt)
+		if end := d.Of("end", in.TraceID)[0].At; err != nil || at.Sub(end).Abs() > 3*time.Second {
+			t.Errorf("the task wrote its end at %s, and the attempt says %s", end.UTC().Format(time.RFC3339Nano), done.Attempts[0].FinishedAt)
+		}
+	})
+}
+
 // A worker that is asked to stop finishes what it can and hands the rest back, and no job without retries fails for it. (J-C15)
 func TestAStoppingWorkerFinishesOrHandsBack(t *testing.T) {
 	t.Parallel()

@@ -286,14 +286,16 @@ const (
 type ended struct {
 	status   syscall.WaitStatus
 	at       time.Time
-	leftover int   // processes that outlived the leader and were killed
-	alive    []int // processes that could not be killed
-	held     bool  // somebody beyond our reach still holds the output
+	late     time.Duration // after at, this process saw it
+	leftover int           // processes that outlived the leader and were killed
+	alive    []int         // processes that could not be killed
+	held     bool          // somebody beyond our reach still holds the output
 }
 
 // end kills what the leader left behind, reaps it and collects the rest of the output.
 func (c *child) end(r *Runner) ended {
-	e := ended{at: time.Now()}
+	e := ended{late: r.guard.exited(c.spec.Attempt)} // this process may have stood still since
+	e.at = time.Now().Add(-e.late)
 	r.guard.ended(c.spec.Attempt)
 	_ = unix.Kill(-c.pid, unix.SIGKILL) // the zombie leader keeps the number ours; a member can't escape by forking
 	for {

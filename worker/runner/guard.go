@@ -33,13 +33,17 @@ type guard struct {
 	pipe    *os.File
 	tasks   map[int64]string // the message of each running task, told again to a new watchdog
 	renewal string
-	born    time.Time // when the present watchdog was started
+	back    *os.File                // what the watchdog says; nil: there is none now
+	said    string                  // of it, a line that is not whole yet
+	buf     [1 << 10]byte           // to read it
+	exits   map[int64]time.Duration // when leaders of running tasks ended, as it saw it, on the boot clock
+	born    time.Time               // when the present watchdog was started
 	closed  bool
 }
 
 // startGuard starts the watchdog and returns when it listens.
 func startGuard(argv []string, r *Runner) (*guard, error) {
-	g := &guard{run: r, done: make(chan struct{}), tasks: map[int64]string{}}
+	g := &guard{run: r, done: make(chan struct{}), tasks: map[int64]string{}, exits: map[int64]time.Duration{}}
 	if len(argv) > 0 {
 		g.path = argv[0]
 	} else {
@@ -68,15 +72,14 @@ func (g *guard) spawn() error {
 	for _, f := range files {
 		_ = f.Close()
 	}
-	defer ready.Close()
 	if err != nil {
-		_ = pipe.Close()
+		_, _ = pipe.Close(), ready.Close()
 		return fmt.Errorf("start the watchdog %s: %w", g.path, err)
 	}
 	g.run.own(pid, nil)
 	_ = ready.SetReadDeadline(time.Now().Add(readyLimit))
 	if line, err := bufio.NewReader(ready).ReadString('\n'); line != wordReady {
-		_ = pipe.Close()
+		_, _ = pipe.Close(), ready.Close()
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
 		g.run.disown(pid)
@@ -84,7 +87,7 @@ func (g *guard) spawn() error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pid, g.pipe, g.born = pid, pipe, time.Now()
+	g.pid, g.pipe, g.back, g.said, g.born = pid, pipe, ready, "", time.Now()
 	if g.closed {
 		return pipe.Close()
 	}
@@ -120,8 +123,9 @@ func (g *guard) keep() {
 		waitDead(pid)
 		g.mu.Lock()
 		closed, pause := g.closed, max(0, respawnPause-time.Since(g.born))
-		_ = g.pipe.Close() // may be closed already
-		g.pid, g.pipe = 0, nil
+		g.listen()
+		_, _ = g.pipe.Close(), g.back.Close() // the first may be closed already
+		g.pid, g.pipe, g.back = 0, nil, nil
 		g.mu.Unlock()
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
 		g.run.disown(pid)
@@ -181,6 +185,7 @@ func (g *guard) ended(attempt int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.tasks, attempt)
+	delete(g.exits, attempt)
 	g.tell(fmt.Sprintf("%s %d\n", wordEnded, attempt))
 }
 

@@ -45,7 +45,7 @@ func workerMain(dir string) int {
 		}
 		go func() {
 			res := r.Run(context.Background(), spec, spool.Create(spec.Attempt))
-			fmt.Printf("%d %s %s\n", spec.Attempt, res.Outcome, res.Message)
+			fmt.Printf("%d %s %s %s\n", spec.Attempt, res.Outcome, res.FinishedAt.Sub(res.StartedAt), res.Message)
 		}()
 	}
 	select {}

@@ -28,7 +28,7 @@ func CleanMessage(s string) string {
 
 // result turns what was seen into what is reported.
 func (c *child) result(s stop, e ended) Result {
-	res := Result{StartedAt: c.started, FinishedAt: e.at, ExitCode: -1}
+	res := Result{StartedAt: c.started, FinishedAt: e.at, Late: e.late, ExitCode: -1}
 	switch {
 	case e.status.Signaled():
 		res.Signal = unix.SignalName(e.status.Signal())
@@ -50,7 +50,7 @@ func (c *child) result(s stop, e ended) Result {
 			notes = append(notes, fmt.Sprintf("the program then ended with exit code %d", res.ExitCode))
 		}
 		if s.forced {
-			notes = append(notes, fmt.Sprintf("SIGKILL was needed %v later", e.at.Sub(s.at).Round(time.Millisecond)))
+			notes = append(notes, fmt.Sprintf("SIGKILL was needed %v later", max(0, e.at.Sub(s.at)).Round(time.Millisecond)))
 		}
 	case res.ExitCode == 0:
 		res.Outcome = Success

@@ -101,6 +101,9 @@ type Result struct {
 	OOM        bool
 	StartedAt  time.Time // zero when it never started
 	FinishedAt time.Time
+	// Late is how long after its end this process saw that it had ended, having stood still meanwhile, sleep of the machine
+	// included; FinishedAt is the end. 0 where that is not known.
+	Late time.Duration
 	// Message is an English sentence for people; empty for a plain success.
 	Message string
 }

@@ -18,12 +18,17 @@ import (
 //	e <attempt>                                             it has ended
 //	r <boot clock>                                          the center answered a heartbeat sent then
 //
-// Times are nanoseconds of the boot clock, 0 where there is none. The end of the pipe is the end of the worker.
+// Times are nanoseconds of the boot clock, 0 where there is none. The end of the pipe is the end of the worker. Another
+// pipe leads back, for what a worker that stands still does not see:
+//
+//	ready                                                   it listens
+//	x <attempt> <boot clock>                                the leader of a task has ended then
 const (
 	wordStarted = "s"
 	wordEnded   = "e"
 	wordRenewed = "r"
-	wordReady   = "ready\n" // the watchdog's only answer, once it listens
+	wordReady   = "ready\n"
+	wordExited  = "x"
 )
 
 // watchdogSlack is how long the watchdog lets the worker act first, so that it only steps in for a worker that can't.
@@ -34,6 +39,8 @@ type watched struct {
 	leader    proc // pid and start
 	killAt    time.Duration
 	unrenewed time.Duration
+	heard     time.Duration
+	watched   bool // for its end
 }
 
 // watchdog is the state of the process beside the worker.
@@ -41,6 +48,7 @@ type watchdog struct {
 	marker  Marker
 	tasks   map[int64]watched
 	renewed time.Duration
+	exits   exits
 	log     io.Writer
 }
 
@@ -59,7 +67,7 @@ func WatchdogMain(in io.Reader, ready, log io.Writer, args []string) int {
 	}
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	_ = os.Chdir("/") // so that no mount is held busy; staying where it is does no harm
-	w := &watchdog{marker: Marker{UID: args[0], Boot: boot}, tasks: map[int64]watched{}, renewed: bootClock(), log: log}
+	w := &watchdog{marker: Marker{UID: args[0], Boot: boot}, tasks: map[int64]watched{}, renewed: bootClock(), exits: newExits(ready), log: log}
 	_, _ = io.WriteString(ready, wordReady) // a worker that is dead already is found by the end of its pipe
 	w.loop(readLines(in))
 	return w.sweep()
@@ -113,7 +121,9 @@ func (w *watchdog) loop(batches <-chan []string) {
 				}
 			}
 		case <-due:
-			w.enforce(bootClock())
+			now := bootClock()
+			w.watchLong(now)
+			w.enforce(now)
 		}
 	}
 }
@@ -132,9 +142,10 @@ func (w *watchdog) hear(line string) error {
 	switch {
 	case len(f) == 6 && f[0] == wordStarted:
 		w.tasks[n[1]] = watched{leader: proc{pid: int(n[2]), start: uint64(n[3])},
-			killAt: time.Duration(n[4]), unrenewed: time.Duration(n[5])}
+			killAt: time.Duration(n[4]), unrenewed: time.Duration(n[5]), heard: bootClock()}
 	case len(f) == 2 && f[0] == wordEnded:
 		delete(w.tasks, n[1])
+		w.exits.forget(n[1])
 	case len(f) == 2 && f[0] == wordRenewed:
 		w.renewed = max(w.renewed, time.Duration(n[1]))
 	default:
@@ -160,6 +171,10 @@ func (w *watchdog) nextLook(now time.Duration) (wait time.Duration, any bool) {
 		if limit := t.limit(w.renewed); limit > 0 {
 			any = true
 			wait = min(wait, max(limit-now, 0))
+		}
+		if !t.watched {
+			any = true
+			wait = min(wait, max(t.heard+watchAfter-now, 0))
 		}
 	}
 	return wait, any
