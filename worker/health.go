@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -92,22 +93,37 @@ const askLimit = 2 * time.Second
 func (n *Node) readiness(ctx context.Context) Readiness {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
+	transport, registry := n.pings(ctx)
 	s := n.Status()
 	drains := ""
 	if s.Draining {
 		drains = unfit("", 0, true)
 	}
 	r := Readiness{Status: s, Ready: true, Parts: map[string]Part{
-		"redis": partOf(said(n.link.Transport.Ping(ctx).Err())), "registry": partOf(n.unheard(s)), "journal": partOf(s.Disk),
+		"redis": partOf(said(transport)), "registry": partOf(cmp.Or(n.unheard(s), said(registry))), "journal": partOf(s.Disk),
 		"clock": partOf(unfit("", time.Duration(s.SkewMs)*time.Millisecond, false)), "worker": partOf(drains),
 	}}
-	for name, p := range r.Parts {
+	for _, name := range sortedKeys(r.Parts) {
+		p := r.Parts[name]
 		r.Ready = r.Ready && p.OK
 		if !p.OK && r.Error == "" {
 			r.Error = name + ": " + p.Note
 		}
 	}
 	return r
+}
+
+// pings asks both Redis at the same time, or the one that is both.
+func (n *Node) pings(ctx context.Context) (transport, registry error) {
+	if n.link.Registry == n.link.Transport {
+		err := n.link.Transport.Ping(ctx).Err()
+		return err, err
+	}
+	var asked sync.WaitGroup
+	asked.Go(func() { transport = n.link.Transport.Ping(ctx).Err() })
+	asked.Go(func() { registry = n.link.Registry.Ping(ctx).Err() })
+	asked.Wait()
+	return transport, registry
 }
 
 func partOf(fault string) Part { return Part{OK: fault == "", Note: fault} }
