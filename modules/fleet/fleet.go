@@ -53,6 +53,8 @@ type life struct {
 	proven   bool
 	beat     *protocol.Heartbeat // nil: expected, never seen
 	refusing time.Time           // of the rows: since when it refuses work; zero: it does not
+	there    bool                // it stood in the registry, which has lost nothing since
+	missing  int                 // for how many looks it has not stood there any more
 }
 
 // refuses is since when a life refuses work, by its newest heartbeat; changed says that it
@@ -118,6 +120,7 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 		}
 	}
 	gone, fresh := w.observe(beats, mono)
+	fresh = w.part(beats, w.looked && !emptied) || fresh
 	gone = slices.Concat(w.gone, gone, w.silent(mono))
 	w.looked, w.gone = true, nil
 	if drains, err := w.store.Drains(ctx); err == nil {
@@ -208,12 +211,38 @@ func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []doma
 			}
 			fresh = true
 		case l.seq != hb.Seq:
-			fresh = fresh || l.lost || !l.proven || changed || l.beat.State != hb.State
+			fresh = fresh || l.lost || !l.proven || changed || l.beat.State != hb.State || l.beat.Running > 0 && hb.Running == 0 && hb.State == protocol.WorkerDraining
 			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, heard: mono, beat: hb, proven: true, refusing: refusing}
 		}
 	}
 	return gone, fresh
 }
+
+// part finds who has left, and reports whether somebody just has. whole says that the registry has lost nothing since the
+// look before. Who has left counts as alive until its silence is over: what it last reported may be on its way.
+func (w *Watch) part(beats []protocol.Heartbeat, whole bool) (fresh bool) {
+	there := make(map[domain.Boot]bool, len(beats))
+	for _, hb := range beats {
+		there[domain.Boot{Name: hb.Name, Boot: hb.Boot}] = true
+	}
+	for name, l := range w.lives {
+		switch here := there[domain.Boot{Name: name, Boot: l.boot}]; {
+		case here || !whole:
+			l.there, l.missing = here, 0
+		case l.there:
+			l.missing++
+			fresh = fresh || l.missing == leftAfter
+		}
+	}
+	return fresh
+}
+
+// leftAfter is for how many looks who has left is missing: the registry may lose all between the two questions of one look,
+// which is seen at the next.
+const leftAfter = 2
+
+// left says that a life took itself off the registry, as a worker does when nothing of its tasks is alive any more.
+func (l *life) left() bool { return l.missing >= leftAfter }
 
 // follows reports whether the heartbeat is of a life after l: a later boot, or a boot
 // of another data directory, which may have the name once the holder is gone.
@@ -291,6 +320,9 @@ func (w *Watch) save(ctx context.Context, mono time.Time, changed bool) {
 		case l.beat != nil && l.proven:
 			row := worker(*l.beat, false)
 			row.SeenAt, row.RefusingAt = w.now().Add(-mono.Sub(l.heard)), l.refusing
+			if l.left() {
+				row.Running = 0
+			}
 			rows = append(rows, row)
 		}
 	}
