@@ -96,9 +96,9 @@ var archRules = []archRule{
 		never: []string{"gorm.io"}, plant: "gorm.io/gorm",
 	},
 	{
-		name: "SQL drivers only in kit/dbx", reason: "the drivers' traps (isolation, locks, affected rows) are handled once",
-		about: []string{"./..."}, except: []string{"./modules/kit/dbx/...", "./modules/kit/dbtest/..."},
-		never: []string{"github.com/go-sql-driver", "github.com/libtnb/sqlite", "modernc.org/sqlite", "gorm.io/driver"},
+		name: "SQL drivers only in kit/dbx and the sql type", reason: "the drivers' traps (isolation, locks, affected rows) are handled once for AX's own rows; what tasks do in databases of a team is another's",
+		about: []string{"./..."}, except: []string{"./modules/kit/dbx/...", "./modules/kit/dbtest/...", "./worker/types/sql/..."},
+		never: []string{"github.com/go-sql-driver", "github.com/libtnb/sqlite", "modernc.org/sqlite", "gorm.io/driver", "github.com/jackc"},
 		plant: "github.com/libtnb/sqlite",
 	},
 	{

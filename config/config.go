@@ -45,6 +45,8 @@ type Worker struct {
 	Name      string        `yaml:"name"` // "" = the name kept in Data, at first the host's
 	Tags      []string      `yaml:"tags"`
 	Lanes     Lanes         `yaml:"lanes" prefix:"lanes."`
+	Sources   []Source      `yaml:"sources"` // databases that sql tasks may name
+	Users     []string      `yaml:"users"`   // accounts that shell tasks may ask to run as
 	LostAfter time.Duration `yaml:"lost_after"`
 }
 

@@ -93,7 +93,7 @@ func (r *fileReader) what(name string) (known *key, section bool) {
 }
 
 func (r *fileReader) leaf(k key, value ast.Node, source string) {
-	_, isList := k.value.Interface().([]string)
+	isList := k.list()
 	list, givenList := value.(*ast.SequenceNode)
 	if isList != givenList && value.Type() != ast.NullType {
 		r.problems.add(k.name, source, "wants %s", k.wants())

@@ -22,7 +22,7 @@ func envOf(name string) string { return "AX_" + strings.ToUpper(strings.ReplaceA
 // secret reports whether the key's value must not stand on a command line or in a message.
 func (k key) secret() bool {
 	switch k.value.Interface().(type) {
-	case Secret, StoreURL:
+	case Secret, StoreURL, []Source:
 		return true
 	}
 	return false
@@ -30,11 +30,18 @@ func (k key) secret() bool {
 
 // text is the value for people; secrets are stars.
 func (k key) text() string {
-	if list, ok := k.value.Interface().([]string); ok {
-		return "[" + strings.Join(list, ", ") + "]"
+	if k.list() {
+		parts := make([]string, k.value.Len())
+		for i := range parts {
+			parts[i] = fmt.Sprint(k.value.Index(i).Interface())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	return fmt.Sprintf("%v", k.value.Interface())
 }
+
+// list reports whether the key takes several words.
+func (k key) list() bool { return k.value.Kind() == reflect.Slice }
 
 // wants says in words what the key takes.
 func (k key) wants() string {
@@ -43,7 +50,7 @@ func (k key) wants() string {
 		return "a whole number"
 	case time.Duration:
 		return "a duration such as 10s or 2m"
-	case []string:
+	case []string, []Source:
 		return "a list of words"
 	}
 	return "one text"

@@ -55,6 +55,10 @@ func (c Config) generalChecks(mode Mode) []check {
 	for _, tag := range c.Worker.Tags {
 		checks = append(checks, check{"worker.tags", wrongTag(tag)})
 	}
+	for _, name := range c.Worker.Users {
+		checks = append(checks, check{"worker.users", wrongUser(name)})
+	}
+	checks = append(checks, sourceChecks(c.Worker.Sources)...)
 	return checks
 }
 
@@ -295,6 +299,9 @@ func wrongTag(tag string) string {
 	bad := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	if tag == "" || !utf8.ValidString(tag) || utf8.RuneCountInString(tag) > 100 || strings.ContainsFunc(tag, bad) {
 		return fmt.Sprintf("%q is no tag: 1 to 100 characters without spaces or commas", tag)
+	}
+	if strings.HasPrefix(tag, "source:") || strings.HasPrefix(tag, "user:") {
+		return fmt.Sprintf("%q says what worker.sources and worker.users say", tag)
 	}
 	return ""
 }

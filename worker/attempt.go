@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/protocol/crash"
+	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/types"
 )
@@ -183,7 +185,7 @@ func (n *Node) run(a *attempt, e types.Executor, out *runner.Capture) (o types.O
 
 func taskOf(t protocol.Task) types.Task {
 	out := types.Task{Attempt: t.Attempt, Ordinal: t.Ordinal, TraceID: t.TraceID, Project: t.Project, JobName: t.TaskName,
-		BizDate: t.BizDate, Exec: t.Exec, Env: t.Env, Params: t.Params}
+		BizDate: t.BizDate, Exec: t.Exec, Env: t.Env, Params: t.Params, Net: policyOf(t.Net)}
 	if t.Expected != 0 {
 		out.ExpectedAt = time.UnixMilli(t.Expected)
 	}
@@ -194,6 +196,25 @@ func taskOf(t protocol.Task) types.Task {
 		out.Unrenewed = unrenewedLimit
 	}
 	return out
+}
+
+// policyOf is where a task may connect to. What cannot be read of it, from a center of another version, allows nothing.
+func policyOf(n *protocol.Net) (p netguard.Policy) {
+	if n == nil {
+		return p
+	}
+	for _, entry := range n.Allow {
+		prefixes, err := netguard.ParseAllow([]string{entry})
+		if err == nil {
+			p.Allow = append(p.Allow, prefixes...)
+		}
+	}
+	for _, text := range n.Stores {
+		if at, err := netip.ParseAddrPort(text); err == nil {
+			p.Stores = append(p.Stores, at)
+		}
+	}
+	return p
 }
 
 // cutOff says that the attempt must not run because the center may have given it up: no heartbeat was answered in time.

@@ -27,6 +27,7 @@ import (
 	"github.com/axsched/ax/worker/transport"
 	"github.com/axsched/ax/worker/types"
 	"github.com/axsched/ax/worker/types/noop"
+	"github.com/axsched/ax/worker/types/program"
 	"github.com/axsched/ax/worker/types/shell"
 )
 
@@ -69,7 +70,7 @@ func workerMain(url, data string) int {
 }
 
 func executors(r *runner.Runner) []types.Executor {
-	return []types.Executor{noop.Executor{}, shell.New(r, "")}
+	return []types.Executor{noop.Executor{}, shell.New(r, "", program.Users{})}
 }
 
 // each runs the same test on the in-process Redis and on a server.

@@ -27,6 +27,7 @@ import (
 	"github.com/axsched/ax/modules/scheduler"
 	"github.com/axsched/ax/modules/scheduler/fastpath"
 	"github.com/axsched/ax/worker/protocol"
+	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/transport"
 )
 
@@ -133,7 +134,8 @@ type life struct {
 	troubles *troubles
 	ids      *domain.IDs
 	nudger   *nudger
-	seal     *seal.Keeper // of the process; nil seals nothing
+	seal     *seal.Keeper   // of the process; nil seals nothing
+	stores   *netguard.Book // the addresses of AX's own stores
 	// versions are shared by all roles of the process.
 	versions job.Versions
 	// calendars are their versions, shared likewise.
@@ -171,7 +173,8 @@ func (s *site) live(ctx context.Context) error {
 			slog.Warn("the lease could not be given up; peers take it back", "error", err)
 		}
 	}()
-	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, troubles: &s.troubles, seal: s.seal, nudger: newNudger()}
+	l := &life{o: o, lease: le, clock: &clock{wall: o.Now}, poison: &s.poison, fit: &s.fit, troubles: &s.troubles, seal: s.seal, nudger: newNudger(),
+		stores: netguard.NewBook(o.Config.Stores()...)}
 	if l.ids, err = domain.NewIDs(le.Node(), l.clock.now); err != nil {
 		return err
 	}
@@ -194,6 +197,7 @@ func (s *site) live(ctx context.Context) error {
 		}
 	})
 	g.Go(func() error { return l.nudger.run(ctx, o.Transport) })
+	g.Go(func() error { return l.stores.Run(ctx) })
 	if err := l.start(ctx, g, s); err != nil {
 		g.Go(func() error { return err })
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/axsched/ax/modules/scheduler"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
 	"github.com/axsched/ax/worker/protocol/crash"
+	"github.com/axsched/ax/worker/protocol/netguard"
 )
 
 // core is the modules over one role's pool. Each role has its own, so that pages
@@ -65,7 +66,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions, Calendars: c.calendars}
 	c.calendars.Jobs = c.jobs
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances, Calendars: c.calendars}
-	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs},
+	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs, c.access, l.stores},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure, Memo: &l.memo}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
 		Calendars: c.jobs, Backfills: backfillstore.New(db), Now: l.clock.now})
@@ -161,7 +162,11 @@ func (a audit) Changed(ctx context.Context, project domain.ID, action, object, b
 }
 
 // renderer fills in what an attempt is given.
-type renderer struct{ jobs *job.Definitions }
+type renderer struct {
+	jobs   *job.Definitions
+	access *access.Access
+	stores *netguard.Book
+}
 
 // Render fills the job's templates for one attempt.
 func (r renderer) Render(ctx context.Context, spec domain.JobSpec, in domain.Instance, a domain.Attempt) (instance.Rendered, error) {
@@ -172,5 +177,9 @@ func (r renderer) Render(ctx context.Context, spec domain.JobSpec, in domain.Ins
 	out, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
 		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: in.Total(),
 		Workdays: func() (*domain.Calendar, error) { return r.jobs.CalendarOf(ctx, spec) }})
-	return instance.Rendered{Exec: out.Exec, Env: out.Env, Params: out.Params}, err
+	if err != nil {
+		return instance.Rendered{}, err
+	}
+	net, err := r.net(ctx, spec, in)
+	return instance.Rendered{Exec: out.Exec, Env: out.Env, Params: out.Params, Net: net}, err
 }

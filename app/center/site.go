@@ -180,7 +180,8 @@ type Welcome struct {
 
 // startWeb builds the pages and the API over the web role's pool.
 func (l *life) startWeb(ctx context.Context, g *errgroup.Group, s *site, c *core) error {
-	secret, err := c.access.Start(ctx, access.FirstStart{AdminPassword: string(l.o.Config.AdminPassword), BootstrapToken: string(l.o.Config.BootstrapToken)})
+	secret, err := c.access.Start(ctx, access.FirstStart{AdminPassword: string(l.o.Config.AdminPassword), BootstrapToken: string(l.o.Config.BootstrapToken),
+		Networks: firstNetworks(l.o.Config.Mode)})
 	if err != nil {
 		return err
 	}
@@ -218,6 +219,7 @@ func navigation(c *core) []httpx.NavEntry {
 		{Page: "pools", URL: "/pools", Action: domain.ActPoolRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
 		{Page: "incidents", URL: "/incidents", Action: domain.ActInstanceRead, Count: c.incidents.OpenCount},
+		{Page: "projects", URL: "/projects", Action: domain.ActProjectRead},
 		{Page: "audit", URL: "/audit", Action: domain.ActAuditRead},
 	}
 }

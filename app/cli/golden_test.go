@@ -46,6 +46,8 @@ func goldenAPI(t *testing.T) *api {
 {"name":"risk/gpu","project":"risk","title":"","limit":0,"used":1,"waiting":7,"jobs":1,"ver":9,"updatedAt":"2026-02-03T04:05:05Z"}],"cursor":""}`)
 	a.on("PUT /api/v1/pools/risk%2Fgpu", 200, `{"name":"risk/gpu","project":"risk","title":"","limit":0,"used":1,"waiting":7,"jobs":1,"ver":9,"updatedAt":"2026-02-03T04:05:05Z"}`)
 	a.on("DELETE /api/v1/pools/db", 204, "")
+	a.on("GET /api/v1/projects", 200, `{"projects":[{"id":"1","name":"default","title":"","networks":["loopback","10.1.0.0/16"]},{"id":"2","name":"风控","title":"Risk","networks":[]}],"cursor":""}`)
+	a.on("PUT /api/v1/projects/default/networks", 200, `{"id":"1","name":"default","title":"","networks":["loopback","10.1.0.0/16"]}`)
 	a.on("GET /api/v1/incidents", 200, `{"incidents":[
 {"id":"411052400640000021","kind":"job_failed","subject":"pay/settle","project":"pay","open":true,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T03:00:03.500Z","count":3,"example":"411052400640000001","message":"exit code 3: no such file","resolvedAt":null,"recovery":"","noticedAt":"2026-02-03T02:00:05Z"},
 {"id":"411052400640000020","kind":"worker_lost","subject":"worker-07","project":"","open":false,"openedAt":"2026-02-03T02:00:03.500Z","lastAt":"2026-02-03T02:00:03.500Z","count":1,"example":"","message":"It has gone silent. Its host: h1.","resolvedAt":"2026-02-03T02:01:00Z","recovery":"back","noticedAt":null},
@@ -74,7 +76,7 @@ func TestGolden(t *testing.T) {
 	for name, args := range map[string][]string{
 		"version": {"version"}, "jobs": {"jobs"}, "instances": {"instances", "--state", "running"}, "instance": {"instance", id}, "instance-shards": {"instance", "411052400640000030"},
 		"instance-by-trace": {"instance", trace}, "why": {"why", id}, "logs": {"logs", id}, "logs-timestamps": {"logs", id, "--timestamps"},
-		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "pools": {"pools"}, "pools-set": {"pools", "set", "risk/gpu", "0"}, "pools-delete": {"pools", "delete", "db"}, "incidents": {"incidents", "--open"}, "incidents-close": {"incidents", "close", "411052400640000021", "--reason", "known"}, "trigger": {"trigger", "hello"},
+		"kill": {"kill", id}, "rerun": {"rerun", id, "--reason", "try again"}, "workers": {"workers"}, "pools": {"pools"}, "pools-set": {"pools", "set", "risk/gpu", "0"}, "pools-delete": {"pools", "delete", "db"}, "projects": {"projects"}, "projects-allow": {"projects", "allow", "default", "loopback", "10.1.0.0/16"}, "incidents": {"incidents", "--open"}, "incidents-close": {"incidents", "close", "411052400640000021", "--reason", "known"}, "trigger": {"trigger", "hello"},
 		"pause": {"pause", "demo/order_stat_daily"}, "resume": {"resume", "hello"}, "delete": {"delete", "hello"}, "delete-refused": {"delete", "sync"},
 		"apply": {"apply", "-f", "testdata/good.yaml"}, "ledger": {"ledger", "--from", "2026-02-03T03:00:00Z", "--to", "2026-02-03T04:00:00Z"},
 		"ledger-fires": {"ledger", "--job", "hello", "--fires", "missed", "--from", "2026-02-03", "--to", "2026-02-04"}, "orphans": {"orphans"},

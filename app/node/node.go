@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,12 +23,16 @@ import (
 	"github.com/axsched/ax/worker"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/protocol/crash"
+	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/transport"
 	"github.com/axsched/ax/worker/types"
 	typehttp "github.com/axsched/ax/worker/types/http"
 	"github.com/axsched/ax/worker/types/noop"
+	"github.com/axsched/ax/worker/types/program"
+	"github.com/axsched/ax/worker/types/python"
 	"github.com/axsched/ax/worker/types/shell"
+	typesql "github.com/axsched/ax/worker/types/sql"
 )
 
 // WatchdogCommand is the word with which a worker starts this program as its watchdog.
@@ -42,10 +47,15 @@ func Watchdog(args []string) int {
 // in the folder worker below the data directory. What an earlier life left is killed and settled by now; nothing is
 // received before Run. now is this machine's wall clock; nil = time.Now.
 func Open(c config.Config, version string, link *transport.Link, now func() time.Time) (*worker.Node, error) {
+	databases, err := typesql.New(sources(c))
+	if err != nil {
+		return nil, fmt.Errorf("worker.sources: %w", err)
+	}
+	data := filepath.Join(c.Data, "worker")
 	return worker.Open(worker.Config{
 		Name:    c.Worker.Name,
-		Data:    filepath.Join(c.Data, "worker"),
-		Tags:    c.Worker.Tags,
+		Data:    data,
+		Tags:    offers(c),
 		Version: version,
 		Lanes: map[string]int{
 			protocol.LaneHigh: c.Worker.Lanes.High, protocol.LaneDefault: c.Worker.Lanes.Default, protocol.LaneLow: c.Worker.Lanes.Low,
@@ -55,8 +65,30 @@ func Open(c config.Config, version string, link *transport.Link, now func() time
 		Log:       slog.Default(),
 		Now:       now,
 	}, link, func(r *runner.Runner) []types.Executor {
-		return []types.Executor{shell.New(r, ""), typehttp.New(version), noop.Executor{}}
+		return []types.Executor{shell.New(r, "", program.NewUsers(c.Worker.Users)), python.New(r, filepath.Join(data, "python")),
+			typehttp.New(version, netguard.NewBook(c.Stores()...)), databases, noop.Executor{}}
 	})
+}
+
+// sources are the databases that sql tasks may name, name → URL.
+func sources(c config.Config) map[string]string {
+	out := map[string]string{}
+	for _, s := range c.Worker.Sources {
+		out[s.Name()] = string(s.URL())
+	}
+	return out
+}
+
+// offers are what a job may demand of the worker: its tags, its data sources, and the accounts that tasks may run as.
+func offers(c config.Config) []string {
+	out := slices.Clone(c.Worker.Tags)
+	for _, s := range c.Worker.Sources {
+		out = append(out, protocol.SourceTag+s.Name())
+	}
+	for _, name := range c.Worker.Users {
+		out = append(out, protocol.UserTag+name)
+	}
+	return out
 }
 
 // afterGrace is what killing, dumping, reporting and leaving may take of the time from the signal to the end.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Brings the programs that `make test` needs on Debian and its kin, and says what it does.
-# Nothing is fetched but the distribution's own packages. MariaDB comes as its core package, without a service;
+# Nothing is fetched but the distribution's own packages. MariaDB comes as its core package and PostgreSQL without a cluster, so without a service;
 # the tests start private servers on free loopback ports and never touch one that runs already.
 set -eu
 
@@ -12,6 +12,7 @@ want() { packages="$packages $*"; }
 
 has mariadbd && has mariadb-install-db && has my_print_defaults || want mariadb-server-core mariadb-client-core
 has redis-server || want redis-server
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgresql
 has chromium || want chromium
 has python3 || want python3-minimal
 has git || want git
@@ -39,6 +40,10 @@ fi
 
 say "INSTALLING with apt-get${as_root:+ (through sudo)}:$packages"
 export DEBIAN_FRONTEND=noninteractive
+case "$packages" in *postgresql*) # no server is to be set up beside the program
+	$as_root mkdir -p /etc/postgresql-common/createcluster.d
+	echo 'create_main_cluster = false' | $as_root tee /etc/postgresql-common/createcluster.d/ax.conf >/dev/null
+esac
 $as_root apt-get update -q </dev/null || say "apt-get update failed; trying with the lists that are here"
 # shellcheck disable=SC2086
 $as_root apt-get install -y -q --no-install-recommends $packages </dev/null || missing "apt-get install failed, see above"

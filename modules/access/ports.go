@@ -50,6 +50,9 @@ type Projects interface {
 	ProjectByName(ctx context.Context, name string) (Project, error)
 	Projects(ctx context.Context) ([]Project, error) // by name
 	InsertProject(ctx context.Context, p Project) error
+	// LockProject reads a project and keeps others from changing it in the meantime.
+	LockProject(ctx context.Context, id domain.ID) (Project, error)
+	SetNetworks(ctx context.Context, project domain.ID, networks []string) error
 }
 
 // Trail keeps the audit trail.

@@ -11,10 +11,12 @@ import (
 
 // Project is a team's space and the domain of rights.
 type Project struct {
-	ID        domain.ID
-	Name      string
-	Title     string
-	Timezone  string
+	ID       domain.ID
+	Name     string
+	Title    string
+	Timezone string
+	// Networks are the private networks and loopback addresses that its tasks may connect to, as typed; see netguard.ParseAllow.
+	Networks  []string
 	CreatedAt time.Time
 }
 

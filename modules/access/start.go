@@ -19,6 +19,8 @@ const (
 type FirstStart struct {
 	AdminPassword  string // AX_ADMIN_PASSWORD: makes the account admin
 	BootstrapToken string // AX_BOOTSTRAP_TOKEN: becomes an API token of an admin
+	// Networks are those of the default project where it is made now; see SetNetworks.
+	Networks []string
 }
 
 // maxSecret bounds a password or token, in bytes.
@@ -69,7 +71,7 @@ func (a *Access) Start(ctx context.Context, f FirstStart) (setupSecret string, e
 }
 
 func (a *Access) start(ctx context.Context, f FirstStart, hash string) (setupSecret string, err error) {
-	if _, err := a.EnsureProject(ctx, domain.DefaultProject); err != nil {
+	if err := a.defaultProject(ctx, f.Networks); err != nil {
 		return "", err
 	}
 	all, err := a.store.Accounts(ctx)
@@ -93,6 +95,20 @@ func (a *Access) start(ctx context.Context, f FirstStart, hash string) (setupSec
 	t, secret := a.newToken(TokenSetup, 0, "first start")
 	t.ExpiresAt = a.now().Add(setupLinkLife)
 	return secret, a.store.InsertToken(ctx, t)
+}
+
+// defaultProject makes the default project where it is not there.
+func (a *Access) defaultProject(ctx context.Context, networks []string) error {
+	_, err := a.store.ProjectByName(ctx, domain.DefaultProject)
+	if !domain.Is(err, domain.NotFound) {
+		return err
+	}
+	made, err := a.EnsureProject(ctx, domain.DefaultProject)
+	if err != nil || len(networks) == 0 {
+		return err
+	}
+	a.log.Info("tasks of the default project may connect to this machine's own addresses; an admin changes that on the page Projects", "networks", networks)
+	return a.setNetworks(ctx, made, networks)
 }
 
 func (a *Access) firstAccounts(ctx context.Context, f FirstStart, hash string) ([]Account, error) {

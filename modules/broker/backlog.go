@@ -67,7 +67,7 @@ func kindOf(spec *domain.JobSpec) string {
 	if spec == nil {
 		return ""
 	}
-	return spec.Exec.Type + "\x00" + strings.Join(spec.Tags, "\x00")
+	return spec.Exec.Type + "\x00" + strings.Join(spec.Demands(), "\x00")
 }
 
 // The keys of what came late, live and backfill; no job asks for such a target.

@@ -76,7 +76,7 @@ func (t *target) fits(spec domain.JobSpec) bool {
 	if !t.takes() || !slices.Contains(t.Types, spec.Exec.Type) {
 		return false
 	}
-	for _, tag := range spec.Tags {
+	for _, tag := range spec.Demands() {
 		if !slices.Contains(t.Tags, tag) && tag != nameTag(t.Name) {
 			return false
 		}

@@ -7,7 +7,7 @@ import (
 
 // BuiltInTypes are the executor types that AX itself knows, in the order in which they are offered: their settings are
 // judged at save. Every other word is a type of plug-ins and external executors, whose settings are theirs alone.
-func BuiltInTypes() []string { return []string{"shell", "http", "noop"} }
+func BuiltInTypes() []string { return []string{"shell", "python", "http", "sql", "noop"} }
 
 // BuiltIn reports whether AX knows a type itself.
 func BuiltIn(kind string) bool { return slices.Contains(BuiltInTypes(), kind) }

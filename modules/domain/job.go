@@ -109,6 +109,28 @@ type Exec struct {
 	Type string `json:"type"`
 	// Spec is a JSON object with sorted keys, without the type, templates unrendered.
 	Spec json.RawMessage `json:"spec"`
+	// Needs are what it names of a worker's own set-up, as workers offer it among their tags: NeedSource, NeedUser.
+	Needs []string `json:"needs,omitempty"`
+}
+
+// The beginnings of what a worker offers beside the tags that its set-up lists.
+const (
+	SourcePrefix = "source:"
+	UserPrefix   = "user:"
+)
+
+// NeedSource is the demand for a worker that has the data source.
+func NeedSource(name string) string { return SourcePrefix + name }
+
+// NeedUser is the demand for a worker that lets tasks run as the account.
+func NeedUser(name string) string { return UserPrefix + name }
+
+// Demands are what a worker must offer to run the job: its tags, and what its exec names of the worker's set-up.
+func (s JobSpec) Demands() []string {
+	if len(s.Exec.Needs) == 0 {
+		return s.Tags
+	}
+	return append(append([]string{}, s.Tags...), s.Exec.Needs...)
 }
 
 // Retry is how failures and time-outs are tried again; the zero value is no retry.

@@ -14,6 +14,7 @@ type Action string
 const (
 	ActProjectRead       Action = "project.read"           // sees that the project exists; every role has it
 	ActProjectCreate     Action = "project.create"         // everywhere
+	ActProjectNetworks   Action = "project.networks"       // which private networks its tasks may connect to
 	ActJobRead           Action = "job.read"               //
 	ActJobWrite          Action = "job.write"              //
 	ActJobPause          Action = "job.pause"              //

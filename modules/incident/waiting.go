@@ -218,7 +218,7 @@ func refusal(spec domain.JobSpec, lane domain.Lane, workers []domain.Worker) []s
 		why  []string
 	}{
 		{func(w domain.Worker) bool { return slices.Contains(w.Types, spec.Exec.Type) }, []string{"incident.said.no_type", "type", spec.Exec.Type}},
-		{func(w domain.Worker) bool { return !lacks(w, spec.Tags) }, []string{"incident.said.no_tags", "tags", strings.Join(spec.Tags, ", ")}},
+		{func(w domain.Worker) bool { return !lacks(w, spec.Demands()) }, []string{"incident.said.no_tags", "tags", strings.Join(spec.Demands(), ", ")}},
 		{func(w domain.Worker) bool { return w.Lanes[lane] > 0 }, []string{"incident.said.no_lane", "lane", string(lane)}},
 		{func(w domain.Worker) bool { return w.State == domain.WorkerAvailable && !w.Drain }, []string{"incident.said.draining"}},
 		{func(w domain.Worker) bool { return w.Disk == "" }, []string{"incident.said.disks"}},

@@ -126,5 +126,6 @@ func (l *Lifecycle) task(ctx context.Context, wholes paramsOf, in domain.Instanc
 		Expected: domain.Millis(in.Expected), Timeout: a.Deadline.Milliseconds(), Ordinal: a.Ordinal,
 		Shard: protocol.Shard{Index: a.Shard, Total: in.Total()}, Lane: string(a.Lane), OnLost: string(spec.OnWorkerLost),
 		Early: in.Trigger == domain.TriggerManual || in.Trigger == domain.TriggerBackfill || in.RunNo > 1,
+		Net:   r.Net,
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/axsched/ax/modules/domain"
+	"github.com/axsched/ax/worker/protocol"
 )
 
 // Specs reads definitions, also those of old versions and deleted jobs.
@@ -13,11 +14,13 @@ type Specs interface {
 }
 
 // Rendered is what an attempt is given: the exec object of its type, the
-// environment, and the job's and the run's params together.
+// environment, the job's and the run's params together.
 type Rendered struct {
 	Exec   json.RawMessage
 	Env    map[string]string
 	Params map[string]string
+	// Net is where the attempt may connect to; nil: its type needs none.
+	Net *protocol.Net
 }
 
 // Renderer fills a definition's templates in for one attempt.

@@ -54,7 +54,7 @@ func whyQueued(f Facts) Sentence {
 	if len(typed) == 0 {
 		return say("why.no_type", "type", f.Spec.Exec.Type, "workers", nameAll(alive), "at", since)
 	}
-	tagged := having(typed, func(w domain.Worker) bool { return len(lacking(w, f.Spec.Tags)) == 0 })
+	tagged := having(typed, func(w domain.Worker) bool { return len(lacking(w, f.Spec.Demands())) == 0 })
 	if len(tagged) == 0 {
 		return whyNoTags(f, typed, lost)
 	}
@@ -79,19 +79,36 @@ func gone(w domain.Worker) bool { return w.State == domain.WorkerGone || !w.Lost
 // fits reports whether a worker is one that the instance waits for, by its name, type and tags.
 func fits(w domain.Worker, f Facts) bool {
 	only := f.Instance.Worker
-	return (only == "" || only == w.Name) && slices.Contains(w.Types, f.Spec.Exec.Type) && len(lacking(w, f.Spec.Tags)) == 0
+	return (only == "" || only == w.Name) && slices.Contains(w.Types, f.Spec.Exec.Type) && len(lacking(w, f.Spec.Demands())) == 0
 }
 
 // whyNoTags says that none of the workers alive that run the type has all tags, or that those which have them are lost.
 func whyNoTags(f Facts, typed, lost []domain.Worker) Sentence {
-	since, tags := f.Instance.ReadyAt, strings.Join(f.Spec.Tags, ", ")
+	since, demands := f.Instance.ReadyAt, f.Spec.Demands()
+	tags := strings.Join(demands, ", ")
 	if len(lost) > 0 {
 		return say("why.fit_lost", "n", len(lost), "workers", nameAll(lost), "alive", nameAll(typed), "at", since)
 	}
-	if len(unoffered(typed, f.Spec.Tags)) == len(f.Spec.Tags) {
+	if nobody := unoffered(typed, f.Spec.Exec.Needs); len(nobody) > 0 {
+		return say("why.no_need", "type", f.Spec.Exec.Type, "needs", needed(nobody), "workers", nameAll(typed), "at", since)
+	}
+	if len(unoffered(typed, demands)) == len(demands) {
 		return say("why.no_tag", "type", f.Spec.Exec.Type, "tags", tags, "workers", nameAll(typed), "at", since)
 	}
-	return say("why.no_tags", "type", f.Spec.Exec.Type, "tags", tags, "nearest", nearest(typed, f.Spec.Tags), "at", since)
+	return say("why.no_tags", "type", f.Spec.Exec.Type, "tags", tags, "nearest", nearest(typed, demands), "at", since)
+}
+
+// needed says what is missing in workers' own set-up.
+func needed(needs []string) []Sentence {
+	var out []Sentence
+	for _, need := range needs {
+		if name, ok := strings.CutPrefix(need, domain.SourcePrefix); ok {
+			out = append(out, say("why.need_source", "name", name))
+		} else {
+			out = append(out, say("why.need_user", "name", strings.TrimPrefix(need, domain.UserPrefix)))
+		}
+	}
+	return out
 }
 
 // disks says of each worker what its disk says, the first few of them.

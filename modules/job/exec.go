@@ -2,7 +2,6 @@ package job
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,8 +38,12 @@ func (d *draft) exec(e entry) {
 	switch kind {
 	case "shell":
 		spec = d.shell(e, rest)
+	case "python":
+		spec = d.python(e, rest)
 	case "http":
 		spec = d.http(e, rest)
+	case "sql":
+		spec = d.sql(e, rest)
 	case "noop":
 		spec = d.settings(rest, kind, nil)
 	default:
@@ -51,7 +54,7 @@ func (d *draft) exec(e entry) {
 		d.add(e.at, e.path, idExecJSON, "", "reason", err.Error())
 		return
 	}
-	d.spec.Exec = domain.Exec{Type: kind, Spec: text}
+	d.spec.Exec = domain.Exec{Type: kind, Spec: text, Needs: needs(kind, spec)}
 }
 
 // execType reads which type it is: one that is built in, or a word that plug-ins and executors give meaning to.
@@ -60,8 +63,6 @@ func (d *draft) execType(e entry) (string, bool) {
 	switch {
 	case !ok || domain.BuiltIn(s):
 		return s, ok
-	case slices.Contains([]string{"python", "sql"}, s):
-		return d.choice(e, domain.BuiltInTypes(), []string{s})
 	case domain.TypeWord(s):
 		return s, true
 	}
@@ -122,97 +123,6 @@ func (d *draft) need(e entry, spec map[string]any, kind, key string) {
 	if _, tried := d.places[e.path+"."+key]; !tried {
 		d.add(e.at, e.path, idExecNeeds, "", "type", kind, "key", key)
 	}
-}
-
-func (d *draft) shell(e entry, rest []entry) map[string]any {
-	spec := d.settings(rest, "shell", map[string]func(entry) (any, bool){
-		"command": func(c entry) (any, bool) {
-			s, ok := d.text(c)
-			if ok && strings.TrimSpace(s) == "" {
-				d.add(c.at, c.path, idValueEmpty, "", "key", c.key)
-				return nil, false
-			}
-			return s, ok
-		},
-	})
-	d.need(e, spec, "shell", "command")
-	return spec
-}
-
-func (d *draft) http(e entry, rest []entry) map[string]any {
-	spec := d.settings(rest, "http", map[string]func(entry) (any, bool){
-		"url": func(c entry) (any, bool) { return d.url(c) },
-		"method": func(c entry) (any, bool) {
-			return d.choice(c, []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}, nil)
-		},
-		"headers": func(c entry) (any, bool) { return d.headers(c) },
-		"body":    func(c entry) (any, bool) { return d.body(c) },
-	})
-	d.need(e, spec, "http", "url")
-	if _, ok := spec["method"]; !ok {
-		spec["method"] = "GET"
-		if _, body := spec["body"]; body {
-			spec["method"] = "POST"
-		}
-	}
-	return spec
-}
-
-// url wants a full http or https address. A template may stand after the host only; that is
-// the template check's.
-func (d *draft) url(e entry) (string, bool) {
-	s, ok := d.text(e)
-	if !ok {
-		return "", false
-	}
-	plain := strings.NewReplacer("{{", "", "}}", "", " ", "", "|", "").Replace(s)
-	u, err := url.Parse(plain)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		d.add(e.at, e.path, idURLWrong, hintURL, "value", clip(s))
-		return "", false
-	}
-	return s, true
-}
-
-func (d *draft) headers(e entry) (map[string]string, bool) {
-	children, ok := d.entries(e)
-	if !ok {
-		return nil, false
-	}
-	out := map[string]string{}
-	seen := map[string]bool{}
-	for _, c := range children {
-		lower := strings.ToLower(c.key)
-		switch s, fine := d.text(c); {
-		case !fine:
-			ok = false
-		case !headerName(c.key) || seen[lower]:
-			d.add(c.keyAt, c.path, idHeaderName, "", "key", clip(c.key))
-			ok = false
-		case strings.ContainsAny(s, "\r\n"):
-			d.add(c.at, c.path, idHeaderLine, "", "key", c.key)
-			ok = false
-		default:
-			out[c.key] = s
-		}
-		seen[lower] = true
-	}
-	return out, ok
-}
-
-func headerName(s string) bool {
-	return s != "" && len(s) <= MaxNameRunes && strings.IndexFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 127 || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
-	}) < 0
-}
-
-// body takes text as it stands, and a map or list as JSON.
-func (d *draft) body(e entry) (string, bool) {
-	if _, plain := scalar(e.node); plain {
-		return d.text(e)
-	}
-	raw, ok := d.asJSON(e)
-	return string(raw), ok
 }
 
 // quoteJSON writes a string as JSON without turning <, > and & into escapes.

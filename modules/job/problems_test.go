@@ -164,7 +164,6 @@ func refusals() []refusal {
 		{"open type with a key twice", strings.Replace(jobYAML(""), "noop", "acme_copy, a: 1, a: 2", 1), idKeyTwice, 5, 33, "second time"},
 		{"open type with a template", strings.Replace(jobYAML(""), "noop", "acme_copy, a: [x, {b: '{{nope}}'}]", 1), "template.unknown", 5, 39, "nope"},
 		{"open type with a template for a key", strings.Replace(jobYAML(""), "noop", "acme_copy, '{{biz_date}}': 1", 1), "template.exec_key", 5, 43, "values only"},
-		{"exec not built", strings.Replace(jobYAML(""), "noop", "python", 1), idNotBuiltValue, 5, 16, "not built"},
 		{"exec key", strings.Replace(jobYAML(""), "noop", "shell, comand: x, command: y", 1), idExecKey, 5, 23, "did you mean command?"},
 		{"exec needs", strings.Replace(jobYAML(""), "noop", "shell", 1), idExecNeeds, 5, 9, "command"},
 		{"empty command", strings.Replace(jobYAML(""), "noop", "shell, command: ' '", 1), idValueEmpty, 5, 32, "command"},
@@ -196,7 +195,7 @@ func shellYAML(command string) string {
 func TestBadFilesAreRefusedInPlace(t *testing.T) {
 	say := speaker(t, "en")
 	chinese := speaker(t, "zh-CN")
-	for _, c := range refusals() {
+	for _, c := range slices.Concat(refusals(), execRefusals()) {
 		t.Run(c.name, func(t *testing.T) {
 			jobs, all := ParseFile([]byte(c.text), options())
 			if len(jobs) != 0 {
@@ -257,7 +256,7 @@ func TestNamesOfAnyScript(t *testing.T) {
 // over, the same placeholders in both languages.
 func TestEveryTextIsThere(t *testing.T) {
 	want := map[string]bool{"problem.error": true, "problem.warning": true, "problem.hint": true}
-	for _, file := range []string{"ids.go", "template/ids.go"} {
+	for _, file := range []string{"ids.go", "execids.go", "template/ids.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)

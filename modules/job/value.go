@@ -115,6 +115,9 @@ func scalar(n ast.Node) (string, bool) {
 	return "", false
 }
 
+// isNull reports whether a value is null, or not there.
+func isNull(n ast.Node) bool { return n == nil || n.Type() == ast.NullType }
+
 // text reads any scalar as text.
 func (r *reader) text(e entry) (string, bool) {
 	s, ok := scalar(e.node)

@@ -72,7 +72,10 @@ func navGroups() []navGroup {
 			{page: "workers", url: "/workers", icon: "server-2"},
 			{page: "incidents", url: "/incidents", icon: "alert-triangle"},
 		}},
-		{title: "nav.govern", items: []navLink{{page: "audit", url: "/audit", icon: "history"}}},
+		{title: "nav.govern", items: []navLink{
+			{page: "projects", url: "/projects", icon: "topology-star-3"},
+			{page: "audit", url: "/audit", icon: "history"},
+		}},
 	}
 }
 

@@ -39,7 +39,7 @@ type User struct {
 }
 
 // NavItem is one entry of the navigation. Page is its name: dashboard, jobs,
-// instances, orphans, ledger, dag, pools, workers, incidents, audit.
+// instances, orphans, ledger, dag, pools, workers, incidents, projects, audit.
 type NavItem struct {
 	Page  string
 	URL   string

@@ -111,6 +111,8 @@ func (p *parser) task(t *Task) error {
 			t.Shard, err = p.shard()
 		case "early":
 			t.Early, err = p.boolean()
+		case "net":
+			t.Net, err = p.net()
 		default:
 			return errUnusual
 		}
@@ -154,4 +156,14 @@ func (p *parser) shard() (s Shard, err error) {
 		return err
 	})
 	return s, err
+}
+
+// net leaves what few tasks have to encoding/json.
+func (p *parser) net() (*Net, error) {
+	raw, err := p.raw()
+	if err != nil {
+		return nil, err
+	}
+	n := &Net{}
+	return n, json.Unmarshal(raw, n)
 }

@@ -141,6 +141,14 @@ type Task struct {
 	OnLost   string            `json:"onLost"` // retry, wait, hold
 	// Early permits a start before Expected (manual runs, reruns, backfill).
 	Early bool `json:"early,omitempty"`
+	// Net says where a task that connects to a URL may go; nil = to the public network only. Types that need none get none.
+	Net *Net `json:"net,omitempty"`
+}
+
+// Net is what netguard must know of a task: the entries of its project's allow-list and the addresses of the center's stores.
+type Net struct {
+	Allow  []string `json:"allow,omitempty"`
+	Stores []string `json:"stores,omitempty"` // ADDRESS:PORT
 }
 
 // Shard is part Index of Total.
@@ -206,6 +214,12 @@ type Heartbeat struct {
 	// Stamp is Redis' clock at the writing, put there by the script.
 	Stamp int64 `json:"-"`
 }
+
+// The beginnings of what a worker's set-up adds to its tags: a data source, an account that tasks may run as.
+const (
+	SourceTag = "source:"
+	UserTag   = "user:"
+)
 
 // The values of Task.OnLost: what follows when the worker is lost.
 const (

@@ -45,6 +45,9 @@ func (r *Runner) start(spec Spec, out *Capture) (*child, error) {
 		Files: files,
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
+	if u := spec.User; u != nil {
+		attr.Sys.Credential = &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
+	}
 	c.started = time.Now()
 	pid, err := syscall.ForkExec(path, spec.Argv, attr)
 	closeAll(files)

@@ -20,6 +20,8 @@ type Spec struct {
 	Env []string
 	// Dir is the working directory; empty means the worker's own.
 	Dir string
+	// User is the account that the program runs as; nil means the worker's own. Others take a worker that runs as root.
+	User *User
 	// Stdin is what the program can read; nil means nothing.
 	Stdin []byte
 	// Deadline is when the task times out. Zero means never.
@@ -31,6 +33,12 @@ type Spec struct {
 	// Unrenewed, when positive, ends the task as lost when the worker's lease was last renewed (Runner.Renewed) longer
 	// ago than this, also while the worker is frozen.
 	Unrenewed time.Duration
+}
+
+// User is an account of the system.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32
 }
 
 const (

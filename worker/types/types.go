@@ -13,6 +13,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/runner"
 )
 
@@ -43,6 +44,8 @@ type Task struct {
 	Params     map[string]string
 	// Unrenewed, when positive, ends the task when the center has not answered for so long (on_worker_lost: wait).
 	Unrenewed time.Duration
+	// Net is where a type that connects to a URL may go; the zero value: to the public network.
+	Net netguard.Policy
 }
 
 // Outcome is how a task ended.

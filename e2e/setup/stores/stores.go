@@ -1,4 +1,4 @@
-// Package stores starts private MariaDB and Redis servers for tests and ends them.
+// Package stores starts private MariaDB, Redis and PostgreSQL servers for tests and ends them.
 //
 // It owns one server process each: a free loopback port, a data folder of its own and the certainty that
 // nothing is left behind. It refuses to touch a server that was there before. The test runner, kit/dbtest,

@@ -1,7 +1,7 @@
 // Command testrun runs the Go tests with private stores and counts what ran on which store.
 //
-// It owns the run: it starts one MariaDB and one Redis on free loopback ports, hands them to the tests as
-// AX_TEST_MYSQL_URL and AX_TEST_REDIS_URL, follows `go test -json`, shows failures as they happen and ends with a
+// It owns the run: it starts one MariaDB, one Redis and one PostgreSQL on free loopback ports, hands them to the tests as
+// AX_TEST_MYSQL_URL, AX_TEST_REDIS_URL and AX_TEST_POSTGRES_URL, follows `go test -json`, shows failures as they happen and ends with a
 // table. Its exit code is 0 only if every test that ran passed. In CI (CI=true) a store or browser that is not
 // there is a failure; elsewhere it is said loudly. `make test` drives it; its arguments go to `go test`.
 package main
@@ -76,6 +76,7 @@ func startStores(out *report) (env []string, absent []absence, stop func()) {
 	}{
 		{"mariadb", "AX_TEST_MYSQL_URL", stores.MariaDB},
 		{"redis", "AX_TEST_REDIS_URL", stores.Redis},
+		{"postgres", "AX_TEST_POSTGRES_URL", stores.Postgres},
 	} {
 		server, err := s.start("")
 		if err != nil {

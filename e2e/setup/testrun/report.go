@@ -53,6 +53,7 @@ func (r *report) end(t *tally, absent []absence, took time.Duration) {
 	for _, row := range []struct{ store, title string }{
 		{"sqlite", "SQLite"},
 		{"mariadb", "MariaDB"},
+		{"postgres", "PostgreSQL"},
 		{"miniredis", "embedded Redis"},
 		{"redis", "real Redis"},
 		{"chromium", "Chromium"},

@@ -17,7 +17,7 @@ type event struct {
 }
 
 // The stores by which tests are counted: a test that has one of these words as a part of its name ran on it.
-var storeNames = []string{"sqlite", "mariadb", "miniredis", "redis", "chromium"}
+var storeNames = []string{"sqlite", "mariadb", "postgres", "miniredis", "redis", "chromium"}
 
 // noStore counts the tests that name no store.
 const noStore = "no store"

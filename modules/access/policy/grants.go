@@ -20,7 +20,8 @@ var operating = []domain.Action{domain.ActJobPause, domain.ActInstanceTrigger, d
 
 var editing = []domain.Action{domain.ActJobWrite, domain.ActJobDelete, domain.ActCalendarWrite, domain.ActProjectCreate, domain.ActBackfillStart, domain.ActInstanceRelease, domain.ActPoolWrite}
 
-var administering = []domain.Action{domain.ActInstanceRerunDone, domain.ActOrphanSucceed, domain.ActAuditRead, domain.ActUserAdmin}
+var administering = []domain.Action{domain.ActInstanceRerunDone, domain.ActOrphanSucceed, domain.ActAuditRead, domain.ActUserAdmin,
+	domain.ActProjectNetworks}
 
 // grants is the whole table.
 var grants = table(map[access.Role][][]domain.Action{

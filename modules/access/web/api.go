@@ -12,30 +12,6 @@ import (
 	"github.com/axsched/ax/modules/kit/httpx"
 )
 
-type apiProject struct {
-	ID    domain.ID `json:"id"`
-	Name  string    `json:"name"`
-	Title string    `json:"title"`
-}
-
-type apiProjects struct {
-	Projects []apiProject `json:"projects"`
-	Cursor   string       `json:"cursor"` // always ""
-}
-
-func (h *Handlers) apiProjects(c echo.Context) error {
-	ctx := c.Request().Context()
-	all, err := h.Access.Projects(ctx, httpx.Visible(ctx, domain.ActProjectRead))
-	if err != nil {
-		return err
-	}
-	out := make([]apiProject, len(all))
-	for i, p := range all {
-		out[i] = apiProject{p.ID, p.Name, p.Title}
-	}
-	return c.JSON(http.StatusOK, apiProjects{Projects: out})
-}
-
 type apiRole struct {
 	Project string      `json:"project"` // "" = every project
 	Role    access.Role `json:"role"`

@@ -22,7 +22,7 @@ const auditPage = 50
 // auditActions are those that the filter offers.
 var auditActions = []string{"job.write", "job.pause", "job.resume", "job.delete", "instance.trigger", "instance.kill", "instance.rerun",
 	"instance.rerun_success", "instance.release", "orphan.settle", "orphan.settle_success", "worker.drain", "login", "token.create", "token.revoke", "account.create", "account.disable", "account.password",
-	"account.profile", "role.grant", "role.revoke", "project.create"}
+	"account.profile", "role.grant", "role.revoke", "project.create", "project.networks"}
 
 // query reads the filter that page and API share, and one row more than asked for,
 // by which both know whether there is more.

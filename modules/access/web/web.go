@@ -1,4 +1,4 @@
-// Package web is access's pages (login, set-up, the own account, the audit trail) and its API (tokens, the own account, users, projects, audit).
+// Package web is access's pages (login, set-up, the own account, projects, the audit trail) and its API (tokens, the own account, users, projects, audit).
 package web
 
 import (
@@ -30,12 +30,19 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "POST", Path: "/profile/password", Action: httpx.AnyAccount, Handler: h.password},
 		{Method: "POST", Path: "/profile/tokens", Action: httpx.AnyAccount, Creating: true, Handler: h.makeToken},
 		{Method: "POST", Path: "/profile/tokens/:id/revoke", Action: httpx.AnyAccount, Handler: h.revokeToken},
+		{Method: "GET", Path: "/projects", Action: domain.ActProjectRead, Handler: h.projectsPage},
+		{Method: "GET", Path: "/projects/:project", Action: domain.ActProjectRead, Handler: h.projectPage},
+		{Method: "POST", Path: "/projects/:project", Action: domain.ActProjectNetworks, Handler: h.networksForm},
 		{Method: "GET", Path: "/audit", Action: domain.ActAuditRead, Handler: h.auditPage},
 
 		{Method: "GET", Path: "/api/v1/audit", Action: domain.ActAuditRead, Handler: h.apiAudit,
 			Doc: httpx.Doc{Summary: "The audit trail, newest first", Answer: apiAudits{}, Query: []httpx.Param{{Name: "who"}, {Name: "action"}, {Name: "object", Text: "its beginning"}, {Name: "from", Text: "a date in your zone"}, {Name: "to", Text: "a date in your zone"}, {Name: "limit", Kind: "integer"}, {Name: "cursor"}}}},
 		{Method: "GET", Path: "/api/v1/projects", Action: domain.ActProjectRead, Handler: h.apiProjects,
 			Doc: httpx.Doc{Summary: "Projects that you have a role in", Answer: apiProjects{}}},
+		{Method: "GET", Path: "/api/v1/projects/:project", Action: domain.ActProjectRead, Handler: h.apiProject,
+			Doc: httpx.Doc{Summary: "One project", Answer: apiProject{}}},
+		{Method: "PUT", Path: "/api/v1/projects/:project/networks", Action: domain.ActProjectNetworks, Handler: h.apiNetworks,
+			Doc: httpx.Doc{Summary: "Say which private networks and loopback addresses tasks of the project may connect to; the whole list", Body: networksCall{}, Answer: apiProject{}}},
 		{Method: "GET", Path: "/api/v1/me", Action: httpx.AnyAccount, Handler: h.apiMe,
 			Doc: httpx.Doc{Summary: "Who you are and what roles you have", Answer: apiUser{}}},
 		{Method: "PUT", Path: "/api/v1/me/password", Action: httpx.AnyAccount, Handler: h.apiMyPassword,

@@ -16,22 +16,36 @@ type httpText struct {
 	hasBody bool
 	encode  func(string) string // how a value is written into the body
 	ctype   string              // the Content-Type to add, "" when the job gives one
+	status  json.RawMessage
+	expect  map[string]jsonText
+	tls     json.RawMessage
+}
+
+// jsonText is a plain JSON value; a string may have templates.
+type jsonText struct {
+	raw   json.RawMessage
+	parts []part // nil: it is no string
 }
 
 // http takes the settings of an HTTP task apart.
 func (c *compiler) http(raw json.RawMessage) *httpText {
 	var spec struct {
-		Method  string            `json:"method"`
-		URL     string            `json:"url"`
-		Headers map[string]string `json:"headers"`
-		Body    *string           `json:"body"`
+		Method  string                     `json:"method"`
+		URL     string                     `json:"url"`
+		Headers map[string]string          `json:"headers"`
+		Body    *string                    `json:"body"`
+		Status  json.RawMessage            `json:"expect_status"`
+		Expect  map[string]json.RawMessage `json:"expect_json"`
+		TLS     json.RawMessage            `json:"tls"`
 	}
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		c.add("exec", 0, IDExecDamaged, "", "reason", err.Error())
 		return nil
 	}
-	h := &httpText{method: spec.Method, headers: map[string][]part{}, url: c.parts("exec.url", spec.URL)}
+	h := &httpText{method: spec.Method, headers: map[string][]part{}, url: c.parts("exec.url", spec.URL), status: spec.Status, tls: spec.TLS}
 	c.urlPlaces(h.url)
+	c.plainMap("exec.tls", spec.TLS)
+	h.expect = c.conditions(spec.Expect)
 	given := ""
 	for _, name := range sortedKeys(spec.Headers) {
 		h.headers[name] = c.parts("exec.headers."+name, spec.Headers[name])
@@ -132,15 +146,85 @@ func (c *compiler) jsonPlaces(parts []part) {
 	}
 }
 
+// conditions takes apart what must stand in the answer's JSON.
+func (c *compiler) conditions(expect map[string]json.RawMessage) map[string]jsonText {
+	out := map[string]jsonText{}
+	for pointer, raw := range expect {
+		one := jsonText{raw: raw}
+		var text string
+		if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+			if one.parts = c.parts("exec.expect_json."+pathKey(pointer), text); one.parts == nil {
+				one.parts = []part{}
+			}
+		}
+		out[pointer] = one
+	}
+	return out
+}
+
+// pathKey is a key as it stands in the path of a problem.
+func pathKey(key string) string {
+	return strings.NewReplacer(".", "·", "[", "·", "]", "·").Replace(key)
+}
+
+// plainMap refuses templates in values that are no place for them.
+func (c *compiler) plainMap(field string, raw json.RawMessage) {
+	var values map[string]json.RawMessage
+	if len(raw) == 0 || json.Unmarshal(raw, &values) != nil {
+		return
+	}
+	for key, value := range values {
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			c.plain(field+"."+key, text)
+		}
+	}
+}
+
+// plain refuses templates in a text that is no place for them.
+func (c *compiler) plain(field, text string) {
+	parts, _ := parse(text)
+	for _, p := range parts {
+		if p.expr != nil {
+			c.add(field, p.offset, IDNoPlace, "", "expr", p.raw)
+		}
+	}
+}
+
+// rendered fills in the conditions.
+func (h *httpText) rendered(v values) (map[string]json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	for pointer, one := range h.expect {
+		out[pointer] = one.raw
+		if one.parts == nil {
+			continue
+		}
+		text, err := fill(one.parts, v, nil)
+		if err != nil {
+			return nil, err
+		}
+		if out[pointer], err = json.Marshal(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // render writes the request.
 func (h *httpText) render(v values) (json.RawMessage, error) {
 	out := struct {
-		Body    *string           `json:"body,omitempty"`
-		Headers map[string]string `json:"headers,omitempty"`
-		Method  string            `json:"method"`
-		URL     string            `json:"url"`
-	}{Method: h.method, Headers: map[string]string{}}
+		Body    *string                    `json:"body,omitempty"`
+		Expect  map[string]json.RawMessage `json:"expect_json,omitempty"`
+		Status  json.RawMessage            `json:"expect_status,omitempty"`
+		Headers map[string]string          `json:"headers,omitempty"`
+		Method  string                     `json:"method"`
+		TLS     json.RawMessage            `json:"tls,omitempty"`
+		URL     string                     `json:"url"`
+	}{Method: h.method, Headers: map[string]string{}, Status: h.status, TLS: h.tls}
 	var err error
+	if out.Expect, err = h.rendered(v); err != nil {
+		return nil, err
+	}
 	if out.URL, err = fill(h.url, v, percent); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,15 @@ const (
 	IDBodyJSON      = "template.body_json"
 	IDBodyType      = "template.body_type"
 	IDExecKey       = "template.exec_key"
+	IDNoPlace       = "template.no_place"
+	IDScript        = "template.script"
+	IDSQLString     = "template.sql_string"
+	IDSQLComment    = "template.sql_comment"
+	IDSQLName       = "template.sql_name"
+	IDSQLWord       = "template.sql_word"
+	IDSQLUnclosed   = "template.sql_unclosed"
+	IDSQLEmpty      = "template.sql_empty"
+	IDSQLCommits    = "template.sql_commits"
 
 	HintLiteral      = "template.literal"
 	HintParamDeclare = "template.param_declare"
@@ -38,4 +47,5 @@ const (
 	HintVariable     = "template.variable"
 	HintArgument     = "template.argument"
 	HintBodyQuote    = "template.body_quote"
+	HintScript       = "template.script"
 )

@@ -35,9 +35,8 @@ type Vars struct {
 // Rendered is what a worker is given. It still needs the worker's own AX_ATTEMPT and
 // AX_WORKER_UID in the environment.
 type Rendered struct {
-	// Exec is the settings of the executor type: {"command"} for shell, {"method", "url",
-	// "headers", "body"} for http, for a type that AX does not know the job's own with values
-	// inside their texts.
+	// Exec is the settings of the executor type, as its worker reads them; for a type that AX does
+	// not know the job's own with values inside their texts.
 	Exec json.RawMessage
 	// Env is the job's env, the AX_* values, and what the command refers to.
 	Env map[string]string
@@ -141,14 +140,11 @@ func (p *Program) ownEnv(env map[string]string, v values) {
 func (p *Program) exec(env map[string]string, v values) (json.RawMessage, error) {
 	switch {
 	case p.command != nil:
-		for _, ref := range p.command.vars {
-			text, err := v.of(ref.expr)
-			if err != nil {
-				return nil, err
-			}
-			env[ref.name] = text
-		}
-		return json.Marshal(map[string]string{"command": p.command.text})
+		return p.command.render(env, v)
+	case p.python != nil:
+		return p.python.render(v)
+	case p.sql != nil:
+		return p.sql.render(v)
 	case p.http != nil:
 		return p.http.render(v)
 	case p.free != nil:

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -9,6 +10,7 @@ import (
 type shellText struct {
 	text string
 	vars []shellVar
+	rest map[string]json.RawMessage // the other settings
 }
 
 type shellVar struct {

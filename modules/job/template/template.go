@@ -5,7 +5,7 @@
 // A value never becomes code. In a shell command a substitution turns into a reference to an
 // environment variable, quoted for its place as the shell reads it; in a URL it is
 // percent-encoded; in a JSON body it is encoded as part of a string; in a header a line break is
-// refused. Where no such writing is safe, the place is refused at save. There is one pass: braces
+// refused; in SQL it is a bound parameter, for a Python script an argument. Where no such writing is safe, the place is refused at save. There is one pass: braces
 // inside a value are text. {{{{ writes a literal {{.
 //
 // Everything here is a pure function: no clock, no store, safe for concurrent use.
@@ -41,6 +41,8 @@ type Program struct {
 	command *shellText
 	http    *httpText
 	free    *node // of a type that AX does not know
+	python  *pythonText
+	sql     *sqlText
 	raw     json.RawMessage
 }
 
@@ -59,8 +61,12 @@ func Compile(spec domain.JobSpec) (*Program, []Issue) {
 	switch spec.Exec.Type {
 	case "shell":
 		p.command = c.shell(spec.Exec.Spec)
+	case "python":
+		p.python = c.python(spec.Exec.Spec)
 	case "http":
 		p.http = c.http(spec.Exec.Spec)
+	case "sql":
+		p.sql = c.sql(spec.Exec.Spec)
 	default:
 		if !domain.BuiltIn(spec.Exec.Type) {
 			p.free = c.free(spec.Exec.Spec)
@@ -109,18 +115,6 @@ func (c *compiler) noParams(field string, parts []part) {
 			c.add(field, p.offset, IDParamNested, "", "expr", p.raw)
 		}
 	}
-}
-
-// shell reads the settings of a shell task.
-func (c *compiler) shell(raw json.RawMessage) *shellText {
-	var spec struct {
-		Command string `json:"command"`
-	}
-	if err := json.Unmarshal(raw, &spec); err != nil {
-		c.add("exec", 0, IDExecDamaged, "", "reason", err.Error())
-		return nil
-	}
-	return c.shellText("exec.command", spec.Command)
 }
 
 func sortedKeys(m map[string]string) []string {

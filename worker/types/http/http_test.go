@@ -12,9 +12,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/types"
 )
+
+// loopback is what the tests' own servers stand on.
+func loopback(t *testing.T) []netip.Prefix {
+	t.Helper()
+	all, err := netguard.ParseAllow([]string{netguard.WordLoopback})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
 
 func run(t *testing.T, ctx context.Context, exec map[string]any, task types.Task) (types.Outcome, string) {
 	t.Helper()
@@ -28,7 +39,8 @@ func run(t *testing.T, ctx context.Context, exec map[string]any, task types.Task
 	}
 	task.Attempt, task.TraceID, task.Exec = 7, "trace-1", raw
 	out := s.Create(7)
-	o := New("test").Run(ctx, task, out)
+	task.Net.Allow = append(task.Net.Allow, loopback(t)...)
+	o := New("test", nil).Run(ctx, task, out)
 	out.Finish(time.Now())
 	b, err := out.Lines(1, 10_000)
 	if err != nil {
@@ -97,7 +109,7 @@ func TestStatusDecides(t *testing.T) {
 	for _, tc := range cases {
 		exec := map[string]any{"url": fmt.Sprintf("%s/%d", url, tc.status)}
 		if tc.expect != nil {
-			exec["expect"] = tc.expect
+			exec["expect_status"] = tc.expect
 		}
 		o, _ := run(t, context.Background(), exec, types.Task{})
 		if o.Run.Outcome != tc.want || (tc.want == runner.Failed) != strings.Contains(o.Run.Message, fmt.Sprint(tc.status)) {
@@ -179,24 +191,12 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
-	for addr, want := range map[string]bool{
-		"127.0.0.1": true, "::1": true, "10.1.2.3": true, "192.168.0.1": true, "93.184.216.34": true, "2606:4700::1111": true,
-		"169.254.169.254": false, "::ffff:169.254.169.254": false, "64:ff9b::a9fe:a9fe": false, "fe80::1%eth0": false,
-		"fd00:ec2::254": false, "100.100.100.200": false, "0.0.0.0": false, "::": false, "224.0.0.1": false,
-	} {
-		if err := allowed(netip.MustParseAddr(addr)); (err == nil) != want {
-			t.Errorf("%s: %v", addr, err)
-		}
-	}
-}
-
 func TestWrongSettings(t *testing.T) {
 	for says, exec := range map[string]map[string]any{
 		"exec.url":  {"url": "ftp://x/"},
 		"exec.url ": {"url": "/path"},
 		"bodi":      {"url": "http://x/", "bodi": ""},
-		"expect":    {"url": "http://x/", "expect": "200"},
+		"status":    {"url": "http://x/", "expect_status": "200"},
 	} {
 		o, _ := run(t, context.Background(), exec, types.Task{})
 		if o.Run.Outcome != runner.Failed || !strings.Contains(o.Run.Message, strings.TrimSpace(says)) {
