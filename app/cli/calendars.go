@@ -134,8 +134,7 @@ func (p *process) setCalendarDays() *cobra.Command {
 	cmd := &cobra.Command{Use: "set CALENDAR DATE[..DATE] workday|holiday|rule [LABEL]", Short: "say of a day, or of a stretch of days, that it is worked or off",
 		Long: `Says of one day, or of each day of a stretch, that it is a working day or a holiday; with rule the weekly rest days decide
 again. All other days stay. It prints which days change and which jobs' fires move; with --dry-run nothing else happens.`,
-		Example: `  ax calendars set cn 2026-05-01 holiday "Labour Day"`,
-		Args:    cobra.RangeArgs(3, 4), RunE: p.do(func(ctx context.Context, args []string) error {
+		Args: cobra.RangeArgs(3, 4), RunE: p.do(func(ctx context.Context, args []string) error {
 			in.Kind = args[2]
 			if len(args) > 3 {
 				in.Label = args[3]

@@ -41,7 +41,7 @@ func IsCommand(args []string) bool {
 // Main runs one command and gives the process' exit code: 0 good, 1 failed, 2 wrong
 // usage, 3 an awaited instance ended without success. It reads AX_URL and AX_TOKEN.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, version string) int {
-	return run(ctx, args, &process{in: stdin, out: stdout, err: stderr, env: os.Getenv, now: time.Now, zone: time.Local, version: version})
+	return run(ctx, args, &process{in: stdin, out: stdout, err: stderr, env: os.Getenv, now: time.Now, zone: time.Local, version: version, wide: terminalWidth(stdout)})
 }
 
 // process is what a command may touch of the world.
@@ -52,6 +52,7 @@ type process struct {
 	now      func() time.Time
 	zone     *time.Location // of the times that people read
 	version  string
+	wide     int // of the terminal that the output goes to; 0: it is none, or not known
 	json     bool
 }
 
@@ -84,16 +85,24 @@ func run(ctx context.Context, args []string, p *process) int {
 	if err == nil {
 		return exitGood
 	}
+	if _, rest, lost := root.Find(args); lost != nil {
+		err = unknown(root, firstWord(rest))
+		p.json = p.json || wantsJSON(args)
+	}
 	var f *failure
-	if !errors.As(err, &f) { // cobra's own: an unknown command or flag
+	if !errors.As(err, &f) { // cobra's own: an unknown flag
 		f = &failure{code: exitUsage, err: err}
 		p.json = p.json || wantsJSON(args) // the flag at fault may stand before --json
 	}
 	if !f.told {
 		p.tell(f)
 	}
-	if f.code == exitUsage {
-		_, _ = fmt.Fprintf(p.err, "usage: %s\n%q shows more\n", cmd.UseLine(), cmd.CommandPath()+" --help")
+	if f.code == exitUsage && cmd.HasParent() {
+		p.note("usage: %s\n", cmd.UseLine())
+		if cmd.Example != "" {
+			p.note("for example: %s\n", strings.TrimSpace(cmd.Example))
+		}
+		p.note("%q shows more\n", cmd.CommandPath()+" --help")
 	}
 	return f.code
 }
@@ -172,6 +181,8 @@ Exit codes: 0 good, 1 failed, 2 wrong usage, 3 the awaited instance ended withou
 			}
 			return p.printf("ax %s\n", p.version)
 		})})
+	root.SetHelpCommand(helping(root))
+	explain(root)
 	return root
 }
 

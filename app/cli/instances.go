@@ -219,10 +219,14 @@ func (p *process) rerun() *cobra.Command {
 	single := cmd.RunE
 	cmd.Use = "rerun ID | rerun --dag JOB DATE"
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		wants := []string{"ID"}
 		if b.dag {
-			return cobra.ExactArgs(2)(cmd, args)
+			wants = []string{"JOB", "DATE"}
 		}
-		return cobra.ExactArgs(1)(cmd, args)
+		if len(args) == len(wants) {
+			return nil
+		}
+		return miscounted(cmd.CommandPath(), args, wants)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -104,8 +104,10 @@ func (g gathered) document(name string) map[string]any {
 	if len(g.namesakes) > 0 {
 		out["namesakes"] = g.namesakes
 	}
-	if channels, there := g.last["channels"]; there {
-		out["channels"] = channels
+	for _, beside := range []string{"channels", "deaf"} {
+		if said, there := g.last[beside]; there {
+			out[beside] = said
+		}
 	}
 	return out
 }

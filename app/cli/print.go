@@ -57,7 +57,8 @@ func (p *process) value(v any) error {
 	return p.printf("%s", b.Bytes())
 }
 
-// table prints rows under a head with columns as wide as their widest cell.
+// table prints rows under a head with columns as wide as their widest cell. On a terminal that is too narrow for that,
+// sentences are broken; to anything else each row is one line.
 func (p *process) table(head []string, rows [][]string) error {
 	wide := make([]int, len(head))
 	all := append([][]string{head}, rows...)
@@ -71,7 +72,14 @@ func (p *process) table(head []string, rows [][]string) error {
 		}
 	}
 	var b strings.Builder
-	for _, row := range all {
+	narrow, tooWide := fit(all, wide, p.wide)
+	for n, row := range all {
+		if tooWide {
+			if narrow.write(&b, row); n > 0 {
+				narrow.below(&b, row)
+			}
+			continue
+		}
 		for i, cell := range row {
 			b.WriteString(cell)
 			if i < len(row)-1 {

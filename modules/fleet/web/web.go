@@ -209,6 +209,7 @@ func (h *Handlers) list(c echo.Context) error {
 		r := row(w, all.standing(w))
 		path := "/workers/" + url.PathEscape(w.Name)
 		switch {
+		case w.State == domain.WorkerGone && !w.Drain: // it takes nothing
 		case !may:
 			r.Drain = ui.Action{Denied: denied}
 		case w.Drain:

@@ -198,6 +198,26 @@ func TestALostWorkersLastHeartbeatIsTheOneThatWasHeard(t *testing.T) {
 	})
 }
 
+// A lost worker takes nothing that it could be asked to leave; who was asked before can be asked to go on when it is back.
+func TestALostWorkerIsNotAskedToDrain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		gone := alive("gone")
+		gone.State, gone.LostAt = domain.WorkerGone, gone.SeenAt.Add(11*time.Second)
+		w.seen(alive("here"), gone)
+		b := w.Browser("admin", edge.AdminPassword)
+		page := b.Get("/workers", "Accept-Language", "en").Body
+		if !strings.Contains(page, `"/workers/here/drain"`) || strings.Contains(page, `"/workers/gone/drain"`) || strings.Contains(page, `"/workers/gone/resume"`) {
+			t.Error(page)
+		}
+		if err := w.workers.SetDrain(t.Context(), "gone", true); err != nil {
+			t.Fatal(err)
+		}
+		if page = b.Get("/workers", "Accept-Language", "en").Body; !strings.Contains(page, `"/workers/gone/resume"`) || strings.Contains(page, `"/workers/gone/drain"`) {
+			t.Error(page)
+		}
+	})
+}
+
 // Who is not heard is not told as available, and whoever cannot be heard at all says so.
 func TestASilentWorkerIsToldAsSilent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
