@@ -99,8 +99,8 @@ func run(ctx context.Context, args []string, p *process) int {
 	}
 	if f.code == exitUsage && cmd.HasParent() {
 		p.note("usage: %s\n", cmd.UseLine())
-		if cmd.Example != "" {
-			p.note("for example: %s\n", strings.TrimSpace(cmd.Example))
+		if first, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); first != "" {
+			p.note("for example: %s\n", first)
 		}
 		p.note("%q shows more\n", cmd.CommandPath()+" --help")
 	}
