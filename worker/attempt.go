@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/axsched/ax/worker/journal"
 	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/protocol/crash"
+	"github.com/axsched/ax/worker/protocol/mask"
 	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/runner"
 	"github.com/axsched/ax/worker/types"
@@ -127,14 +131,25 @@ func (n *Node) execute(a *attempt, e types.Executor) {
 	n.meter.starts.Inc()
 	start, since := n.cfg.Now(), n.cfg.Boot() // after the journal's fsync, which is no part of the run
 	n.up.start(protocol.Started{Attempt: a.id, At: start.UnixMilli()})
+	hidden := mask.New(a.task.Secrets)
 	out := n.spool.Create(a.id)
+	out.Mask(hidden)
 	feed := n.logs.open(out)
 	res := n.run(a, e, out)
 	ran := n.cfg.Boot() - since - res.Run.Late
 	out.Finish(n.cfg.Now())
 	feed.finish()
-	n.finish(a, report(a, span{start, ran}, res, out.Stats()))
+	n.finish(a, masked(hidden, report(a, span{start, ran}, res, out.Stats())))
 	a.cancel(nil)
+}
+
+// masked keeps secrets out of what is journalled and told of a run.
+func masked(m *mask.Masker, r protocol.Report) protocol.Report {
+	if head, cut := strings.CutSuffix(r.Message, "…"); cut {
+		r.Message = m.Cut(head) + "…"
+	}
+	r.Message, r.Result = m.String(r.Message), m.JSON(r.Result)
+	return r
 }
 
 // executeAll is execute for attempts of threadless types, which return at once and say nothing: they share the fsync of
@@ -166,7 +181,7 @@ func (n *Node) executeAll(as []*attempt) {
 	start, since := n.cfg.Now(), n.cfg.Boot() // as in execute
 	for i, a := range as {
 		res := n.run(a, n.types[a.task.ExecType], nil)
-		reports[i] = report(a, span{start, n.cfg.Boot() - since}, res, runner.Stats{})
+		reports[i] = masked(mask.New(a.task.Secrets), report(a, span{start, n.cfg.Boot() - since}, res, runner.Stats{}))
 		a.cancel(nil)
 	}
 	n.finishAll(as, reports)
@@ -180,7 +195,35 @@ func (n *Node) run(a *attempt, e types.Executor, out *runner.Capture) (o types.O
 			o = types.Failure(n.cfg.Now(), fmt.Sprintf("the executor of type %q panicked: %v", e.Type(), p))
 		}
 	}()
-	return e.Run(a.ctx, taskOf(a.task), out)
+	t := taskOf(a.task)
+	if e.Describe().Threadless {
+		return e.Run(a.ctx, t, out)
+	}
+	file := filepath.Join(n.results, strconv.FormatInt(a.id, 10)+".json")
+	t.Env = withResultFile(t.Env, file)
+	return handedOver(e.Run(a.ctx, t, out), file)
+}
+
+// withResultFile tells a program of the task where it may leave a result.
+func withResultFile(env map[string]string, file string) map[string]string {
+	out := make(map[string]string, len(env)+1)
+	maps.Copy(out, env)
+	out[types.ResultVariable] = file
+	return out
+}
+
+// handedOver adds the result that a program left. One that is none fails a task which has succeeded otherwise: whoever
+// waits for it would miss it later.
+func handedOver(o types.Outcome, file string) types.Outcome {
+	result, err := types.TakeResult(file)
+	switch {
+	case err != nil && o.Run.Outcome == runner.Success:
+		o.Run.Outcome = runner.Failed
+		o.Run.Message = runner.CleanMessage(strings.TrimPrefix(o.Run.Message+"; "+err.Error(), "; "))
+	case result != nil:
+		o.Result = result
+	}
+	return o
 }
 
 func taskOf(t protocol.Task) types.Task {

@@ -36,8 +36,10 @@ type Node struct {
 	types  map[string]types.Executor
 	runner *runner.Runner
 	spool  *runner.Spool
-	wal    *journal.Journal
-	lanes  map[string]*lane
+	// results is the folder in which tasks leave their results.
+	results string
+	wal     *journal.Journal
+	lanes   map[string]*lane
 	// instant holds what takes no thread of a lane.
 	instant *lane
 	up      *uplink
@@ -128,6 +130,12 @@ func (n *Node) prepare(left *journal.State, build func(*runner.Runner) []types.E
 	if n.spool, err = runner.OpenSpool(filepath.Join(n.cfg.Data, "logs"), runner.Limits{}); err != nil {
 		return err
 	}
+	if n.results, err = filepath.Abs(filepath.Join(n.cfg.Data, "results")); err != nil { // tasks have folders of their own
+		return err
+	}
+	if err = os.MkdirAll(n.results, 0o700); err != nil {
+		return err
+	}
 	if left.Doubt {
 		n.doubted = left
 	} else if err := n.inherit(left); err != nil {
@@ -151,7 +159,20 @@ func (n *Node) inherit(left *journal.State) error {
 	} else if killed > 0 {
 		n.log.Warn("killed processes that an earlier life of this worker left behind", "processes", killed)
 	}
+	if err := n.dropResults(); err != nil {
+		return err
+	}
 	return n.settle(left)
+}
+
+// dropResults removes what tasks of lives that are over left for results: nobody will read them, and they may hold what
+// nobody should.
+func (n *Node) dropResults() error {
+	old, err := os.ReadDir(n.results)
+	for _, one := range old {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(n.results, one.Name())))
+	}
+	return err
 }
 
 // killLimit is how long processes of an earlier life may take to die.

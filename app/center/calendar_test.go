@@ -300,7 +300,7 @@ func TestWorkingDaysAreTheCalendars(t *testing.T) {
 		}
 		spec := j.Spec
 		spec.Env = map[string]string{"D": "{{biz_date-1wd}}", "E": "{{biz_date+1wd}}"}
-		out, err := renderer{jobs: b.jobs}.Render(b.ctx, spec, in, domain.Attempt{Ordinal: 1})
+		out, err := renderer{core: b.core}.Render(b.ctx, spec, in, domain.Attempt{Ordinal: 1})
 		b.must(err)
 		if out.Env["D"] != "2024-09-30" || out.Env["E"] != "2024-10-09" {
 			t.Errorf("the templates give %v", out.Env)

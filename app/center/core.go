@@ -23,13 +23,12 @@ import (
 	instancestore "github.com/axsched/ax/modules/instance/store"
 	"github.com/axsched/ax/modules/job"
 	jobstore "github.com/axsched/ax/modules/job/store"
-	"github.com/axsched/ax/modules/job/template"
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/pool"
 	"github.com/axsched/ax/modules/scheduler"
 	schedulerstore "github.com/axsched/ax/modules/scheduler/store"
+	"github.com/axsched/ax/modules/secret"
 	"github.com/axsched/ax/worker/protocol/crash"
-	"github.com/axsched/ax/worker/protocol/netguard"
 )
 
 // core is the modules over one role's pool. Each role has its own, so that pages
@@ -52,6 +51,7 @@ type core struct {
 	incidents *incident.Reader
 	backfills *backfill.Backfills
 	pools     *pool.Pools
+	secrets   *secret.Secrets
 }
 
 func (l *life) newCore(db *dbx.DB) *core {
@@ -66,7 +66,7 @@ func (l *life) newCore(db *dbx.DB) *core {
 		Projects: projects{c.access}, Audit: audit{c.access}, DefaultZone: l.o.Config.Timezone, Versions: &l.versions, Calendars: c.calendars}
 	c.calendars.Jobs = c.jobs
 	c.plans = &scheduler.Plans{Store: c.triggers.Store, Fired: c.instances, Calendars: c.calendars}
-	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c.jobs, c.access, l.stores},
+	c.lifecycle = &instance.Lifecycle{Store: c.instances, IDs: l.ids, Now: l.clock.now, Specs: c.jobs, Renderer: renderer{c, l.stores},
 		Tally: board.Tally{Store: c.board}, Listener: listener{l, c}, Unsure: l.unsure, Memo: &l.memo}
 	c.graph = dag.New(dag.Graph{Store: dagstore.New(db), Instances: c.instances, Lifecycle: c.lifecycle, Jobs: c.jobs, Planner: planner{c.plans},
 		Calendars: c.jobs, Backfills: backfillstore.New(db), Now: l.clock.now})
@@ -75,6 +75,8 @@ func (l *life) newCore(db *dbx.DB) *core {
 	c.incidents = &incident.Reader{Store: incidentstore.New(db, l.ids.Next), Projects: projects{c.access}}
 	c.pools = l.newPools(c)
 	c.jobs.Pools, c.lifecycle.Pools = jobPools{c.pools.Store}, c.pools.Store
+	c.secrets = l.newSecrets(c)
+	c.jobs.Secrets = jobSecrets{c.secrets.Store}
 	c.backfills = l.newBackfills(c)
 	return c
 }
@@ -159,27 +161,4 @@ type audit struct{ a *access.Access }
 // Changed records one.
 func (a audit) Changed(ctx context.Context, project domain.ID, action, object, before, after string) error {
 	return a.a.Record(ctx, access.Entry{ProjectID: project, Action: action, Object: object, Before: before, After: after, Allowed: true})
-}
-
-// renderer fills in what an attempt is given.
-type renderer struct {
-	jobs   *job.Definitions
-	access *access.Access
-	stores *netguard.Book
-}
-
-// Render fills the job's templates for one attempt.
-func (r renderer) Render(ctx context.Context, spec domain.JobSpec, in domain.Instance, a domain.Attempt) (instance.Rendered, error) {
-	zone, err := (scheduler.Times{}).Zone(spec.Timezone)
-	if err != nil {
-		return instance.Rendered{}, err
-	}
-	out, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
-		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: in.Total(),
-		Workdays: func() (*domain.Calendar, error) { return r.jobs.CalendarOf(ctx, spec) }})
-	if err != nil {
-		return instance.Rendered{}, err
-	}
-	net, err := r.net(ctx, spec, in)
-	return instance.Rendered{Exec: out.Exec, Env: out.Env, Params: out.Params, Net: net}, err
 }

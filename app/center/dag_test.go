@@ -12,6 +12,7 @@ import (
 	"github.com/axsched/ax/modules/job"
 	"github.com/axsched/ax/modules/kit/dbtest"
 	"github.com/axsched/ax/modules/kit/dbx"
+	"github.com/axsched/ax/modules/kit/seal"
 	"github.com/axsched/ax/worker/protocol"
 )
 
@@ -37,7 +38,11 @@ func newBenchAt(t *testing.T, url string, wall func() time.Time) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &life{o: Options{Config: config.Default()}, clock: &clock{wall: wall}, ids: ids, nudger: newNudger()}
+	keeper, err := seal.Open(seal.MakeKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &life{o: Options{Config: config.Default()}, clock: &clock{wall: wall}, ids: ids, nudger: newNudger(), seal: keeper}
 	b := &bench{core: l.newCore(db), t: t}
 	b.ctx = domain.WithPrincipal(t.Context(), domain.Principal{Name: "tester", Kind: domain.PrincipalSystem})
 	return b

@@ -27,6 +27,7 @@ import (
 	poolweb "github.com/axsched/ax/modules/pool/web"
 	schedulerweb "github.com/axsched/ax/modules/scheduler/web"
 	"github.com/axsched/ax/modules/scheduler/words"
+	secretweb "github.com/axsched/ax/modules/secret/web"
 )
 
 // workerCommand starts a worker for this center; the page of workers shows it
@@ -50,6 +51,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&backfillweb.Handlers{Backfills: c.backfills, Jobs: c.jobs, Past: pastFires{c.plans}, Instances: c.instances},
 		&calendarweb.Handlers{Calendars: c.calendars, Zone: zone},
 		&poolweb.Handlers{Pools: c.pools, Instances: c.instances},
+		&secretweb.Handlers{Secrets: c.secrets},
 		&schedulerweb.Handlers{Books: c.plans, Jobs: c.jobs},
 	} {
 		routes = append(routes, module.Routes()...)

@@ -217,6 +217,7 @@ func navigation(c *core) []httpx.NavEntry {
 		{Page: "calendars", URL: "/calendars", Action: domain.ActJobRead},
 		{Page: "dag", URL: "/dag", Action: domain.ActJobRead},
 		{Page: "pools", URL: "/pools", Action: domain.ActPoolRead},
+		{Page: "secrets", URL: "/secrets", Action: domain.ActSecretRead},
 		{Page: "workers", URL: "/workers", Action: domain.ActWorkerRead},
 		{Page: "incidents", URL: "/incidents", Action: domain.ActInstanceRead, Count: c.incidents.OpenCount},
 		{Page: "projects", URL: "/projects", Action: domain.ActProjectRead},

@@ -31,6 +31,9 @@ const (
 	ActPoolRead          Action = "pool.read"              //
 	ActPoolLimit         Action = "pool.limit"             // changes how many places a pool has, also to none
 	ActPoolWrite         Action = "pool.write"             // makes, describes and deletes pools
+	ActSecretRead        Action = "secret.read"            // names and who changed them, never values
+	ActSecretUse         Action = "secret.use"             // in job files
+	ActSecretWrite       Action = "secret.write"           // sets and deletes
 	ActOrphanSettle      Action = "orphan.settle"          // as failed, or to run again
 	ActOrphanSucceed     Action = "orphan.settle_success"  // as success
 	ActIncidentClose     Action = "incident.close"         // by hand; of the system: everywhere

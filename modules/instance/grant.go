@@ -125,7 +125,8 @@ func (l *Lifecycle) task(ctx context.Context, wholes paramsOf, in domain.Instanc
 		BizDate: in.BizDate.String(), ExecType: spec.Exec.Type, Exec: r.Exec, Params: r.Params, Env: r.Env,
 		Expected: domain.Millis(in.Expected), Timeout: a.Deadline.Milliseconds(), Ordinal: a.Ordinal,
 		Shard: protocol.Shard{Index: a.Shard, Total: in.Total()}, Lane: string(a.Lane), OnLost: string(spec.OnWorkerLost),
-		Early: in.Trigger == domain.TriggerManual || in.Trigger == domain.TriggerBackfill || in.RunNo > 1,
-		Net:   r.Net,
+		Early:   in.Trigger == domain.TriggerManual || in.Trigger == domain.TriggerBackfill || in.RunNo > 1,
+		Net:     r.Net,
+		Secrets: r.Secrets,
 	}, nil
 }

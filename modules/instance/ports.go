@@ -14,13 +14,15 @@ type Specs interface {
 }
 
 // Rendered is what an attempt is given: the exec object of its type, the
-// environment, the job's and the run's params together.
+// environment, the job's and the run's params together, and the values in all of it
+// that nobody must see.
 type Rendered struct {
 	Exec   json.RawMessage
 	Env    map[string]string
 	Params map[string]string
 	// Net is where the attempt may connect to; nil: its type needs none.
-	Net *protocol.Net
+	Net     *protocol.Net
+	Secrets []string
 }
 
 // Renderer fills a definition's templates in for one attempt.

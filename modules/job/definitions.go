@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/axsched/ax/modules/domain"
@@ -32,6 +33,8 @@ type Definitions struct {
 	Calendars Calendars
 	// Pools finds those that jobs name; nil: there are none.
 	Pools Pools
+	// Secrets finds those that jobs name; nil: there are none.
+	Secrets Secrets
 
 	// Versions keeps definitions in memory; several may share one. nil: its own.
 	Versions *Versions
@@ -66,6 +69,7 @@ type Applied struct {
 	Warnings Problems
 
 	startsByUpstream bool // it does so now, or did so before
+	namedSecrets     bool // it may have named some before
 }
 
 func edges(a Applied, byKey map[domain.JobKey]domain.ID) []store.Edge {
@@ -132,6 +136,7 @@ func (d *Definitions) applyOne(ctx context.Context, project domain.ID, p Parsed,
 		return a, err
 	}
 	a.Job = old
+	a.namedSecrets = strings.Contains(old.Source, "secret")
 	a.startsByUpstream = a.startsByUpstream || old.Spec.Trigger == domain.TriggerUpstream
 	a.Job.Title, a.Job.Owner, a.Job.Spec, a.Job.Source, a.Job.UpdatedAt = p.Spec.Title, p.Spec.Owner, p.Spec, p.Text, now
 	if p.Spec.EnabledGiven {
@@ -257,6 +262,9 @@ func (d *Definitions) Delete(ctx context.Context, id domain.ID) error {
 			return err
 		}
 		if err := d.Store.SetEdges(ctx, j.ID, nil); err != nil {
+			return err
+		}
+		if err := d.Store.SetSecrets(ctx, j.ID, j.ProjectID, nil); err != nil {
 			return err
 		}
 		if err := d.Store.KeepStarts(ctx, j.ID, false, j.UpdatedAt); err != nil {

@@ -181,6 +181,7 @@ const (
 	idCalendarMove      = "calendar.move"
 	idCalendarMissing   = "calendar.missing"
 	idPoolMissing       = "pool.missing"
+	idSecretMissing     = "secret.missing"
 	idCalendarWrong     = "calendar.wrong"
 	idCalendarNever     = "calendar.never"
 	idCalendarEnds      = "calendar.ends"
@@ -192,5 +193,6 @@ const (
 	hintCalendarMove    = "calendar_move"
 	hintCalendarMissing = "calendar_missing"
 	hintPoolMissing     = "pool_missing"
+	hintSecretMissing   = "secret_missing"
 	hintCalendarEnds    = "calendar_ends"
 )

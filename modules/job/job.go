@@ -65,6 +65,8 @@ type Parsed struct {
 	file   string
 	lines  []string
 	places map[string]Place
+	// secrets are where the job names secrets.
+	secrets []template.SecretUse
 }
 
 // Place is a position in a file: line and column from 1, the column in characters.

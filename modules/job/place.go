@@ -14,7 +14,10 @@ func (d *draft) templates() {
 	if len(d.problems.Errors()) > 0 {
 		return
 	}
-	_, issues := template.Compile(d.spec)
+	program, issues := template.Compile(d.spec)
+	if program != nil {
+		d.parsed.secrets = program.Secrets()
+	}
 	for _, is := range issues {
 		args := map[string]string{}
 		for k, v := range is.Args {

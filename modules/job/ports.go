@@ -70,6 +70,15 @@ type Pools interface {
 	Names(ctx context.Context, project domain.ID) ([]string, error)
 }
 
+// Secrets finds secrets; it opens none.
+type Secrets interface {
+	// Share tells whether a project has a secret, and lets nobody delete it before the
+	// transaction of ctx, if there is one, has ended.
+	Share(ctx context.Context, key domain.SecretKey) (bool, error)
+	// Names lists the secrets of a project.
+	Names(ctx context.Context, project domain.ID) ([]string, error)
+}
+
 // Waiting counts what waits under the definitions as they are.
 type Waiting interface {
 	// CountWaiting counts the instances of a job that wait for their dependencies.

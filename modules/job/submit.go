@@ -18,6 +18,8 @@ type Request struct {
 	// Its answer for EveryProject is only recorded: the caller named a project that is
 	// not there and may not be made.
 	Allow func(ctx context.Context, project domain.ID) error
+	// MaySecrets is asked, once per project in which a job names secrets, whether the caller may use them; nil = yes.
+	MaySecrets func(ctx context.Context, project domain.ID) error
 	// Seen is the projects of whose jobs the caller may know. A dependency on any other
 	// is missing, unless a job that the caller sees has it already.
 	Seen domain.ProjectSet
@@ -94,11 +96,11 @@ func (d *Definitions) Check(ctx context.Context, files []File, seen domain.Proje
 	if err != nil {
 		return nil, nil, err
 	}
-	pools, err := d.inPools(ctx, parsed, seen)
+	named, err := d.named(ctx, parsed, seen)
 	if err != nil {
 		return nil, nil, err
 	}
-	if faults = append(append(faults, gates...), pools...); len(faults.Errors()) == 0 {
+	if faults = append(append(faults, gates...), named...); len(faults.Errors()) == 0 {
 		warnings, err := d.preview(ctx, parsed, byKey)
 		if err != nil {
 			return nil, nil, err
@@ -116,6 +118,9 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 		return nil, err
 	}
 	projects, err := d.projects(ctx, parsed, r.Allow)
+	if err == nil {
+		err = maySecrets(ctx, parsed, projects, r.MaySecrets)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +138,8 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if err != nil {
 		return nil, err
 	}
-	pools, err := d.inPools(ctx, parsed, r.Seen)
-	if faults = append(faults, pools...); err != nil || len(faults.Errors()) > 0 {
+	named, err := d.named(ctx, parsed, r.Seen)
+	if faults = append(faults, named...); err != nil || len(faults.Errors()) > 0 {
 		return faults, err
 	}
 	if err := d.caveats(ctx, parsed, byKey); err != nil {
@@ -158,8 +163,22 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if err := d.keepEdges(ctx, *out, byKey); err != nil {
 		return nil, err
 	}
-	gone, err := d.keepPools(ctx, parsed, projects)
-	return append(faults, gone...), err
+	secrets, err := d.keepSecrets(ctx, parsed, *out)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := d.keepPools(ctx, parsed, projects)
+	return append(append(faults, secrets...), pools...), err
+}
+
+// named holds what jobs name of their projects against what is there.
+func (d *Definitions) named(ctx context.Context, parsed []Parsed, seen domain.ProjectSet) (Problems, error) {
+	pools, err := d.inPools(ctx, parsed, seen)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := d.inSecrets(ctx, parsed, seen)
+	return append(pools, secrets...), err
 }
 
 // checkNew refuses jobs that are there already, where only new ones are wanted.

@@ -69,6 +69,7 @@ func navGroups() []navGroup {
 			{page: "calendars", url: "/calendars", icon: "calendar"},
 			{page: "dag", url: "/dag", icon: "sitemap"},
 			{page: "pools", url: "/pools", icon: "stack-2"},
+			{page: "secrets", url: "/secrets", icon: "id"},
 			{page: "workers", url: "/workers", icon: "server-2"},
 			{page: "incidents", url: "/incidents", icon: "alert-triangle"},
 		}},

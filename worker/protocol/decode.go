@@ -113,6 +113,13 @@ func (p *parser) task(t *Task) error {
 			t.Early, err = p.boolean()
 		case "net":
 			t.Net, err = p.net()
+		case "secrets":
+			t.Secrets = []string{}
+			return p.array(func() error {
+				s, err := p.string()
+				t.Secrets = append(t.Secrets, s)
+				return err
+			})
 		default:
 			return errUnusual
 		}

@@ -25,7 +25,7 @@ func samples() map[string]any {
 		Exec:   json.RawMessage(`{"command":"python3 run_stat.py --date \"$AX_BIZ_DATE\""}`),
 		Params: map[string]string{"source": "order_table"}, Env: map[string]string{"AX_BIZ_DATE": "2024-01-01"},
 		Expected: 1704045600000, Timeout: 120000, Ordinal: 2, Shard: protocol.Shard{Index: 1, Total: 4},
-		Lane: protocol.LaneDefault, OnLost: protocol.OnLostRetry, Early: true,
+		Lane: protocol.LaneDefault, OnLost: protocol.OnLostRetry, Early: true, Secrets: []string{"hunter2"},
 		Net: &protocol.Net{Allow: []string{"loopback", "10.1.0.0/16"}, Stores: []string{"10.0.0.5:3306"}}}
 	report := protocol.Report{Attempt: 7215840113459200001, Outcome: protocol.OutcomeError, ExitCode: pointer(3),
 		Message: "exit code 3", Result: json.RawMessage(`{"rows":12}`), Started: 1704045600100, Finished: 1704045601100, LogLines: 12}

@@ -143,6 +143,9 @@ type Task struct {
 	Early bool `json:"early,omitempty"`
 	// Net says where a task that connects to a URL may go; nil = to the public network only. Types that need none get none.
 	Net *Net `json:"net,omitempty"`
+	// Secrets are the values that must not stand in anything that is kept or told of the task: output, message, result.
+	// They are never journalled.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // Net is what netguard must know of a task: the entries of its project's allow-list and the addresses of the center's stores.

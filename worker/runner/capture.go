@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/axsched/ax/worker/protocol/mask"
 )
 
 // Capture takes the output of one attempt: the first megabyte and the last are kept in the spool directory, what is
@@ -32,6 +34,8 @@ type Capture struct {
 	tried    time.Time // when the disk refused last
 	partial  [streams]bool
 	scratch  []byte
+	masks    [streams]*mask.Stream // nil: nothing of the stream is secret
+	masked   []byte                // room for what a mask passes on
 
 	read reader // guarded by its own lock
 }
@@ -53,6 +57,18 @@ func (c *Capture) Attempt() int64 { return c.attempt }
 // that was busy finds it waiting.
 func (c *Capture) Notify() <-chan struct{} { return c.notify }
 
+// Mask keeps secrets out of the output, on the disk too. It comes before the first write; a nil masker does nothing.
+func (c *Capture) Mask(m *mask.Masker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m == nil {
+		return
+	}
+	for s := range c.masks {
+		c.masks[s] = m.Stream()
+	}
+}
+
 // Write takes output of one stream that was read at at. It always takes all of it.
 func (c *Capture) Write(s Stream, at time.Time, p []byte) {
 	c.mu.Lock()
@@ -60,6 +76,16 @@ func (c *Capture) Write(s Stream, at time.Time, p []byte) {
 	if c.finished {
 		return
 	}
+	if c.masks[s] != nil {
+		c.masked = c.masks[s].Write(c.masked[:0], p)
+		p = c.masked
+	}
+	c.take(s, at, p)
+	c.signal()
+}
+
+// take keeps output in which nothing is secret.
+func (c *Capture) take(s Stream, at time.Time, p []byte) {
 	for len(p) > 0 {
 		n, full := min(len(p), chunkMax), false
 		if !c.headFull {
@@ -73,7 +99,6 @@ func (c *Capture) Write(s Stream, at time.Time, p []byte) {
 		}
 		p = p[n:]
 	}
-	c.signal()
 }
 
 // Log writes one line of AX's own.
@@ -229,7 +254,12 @@ func (c *Capture) Finish(at time.Time) {
 	if c.finished {
 		return
 	}
-	c.finished = true
+	for s, m := range c.masks {
+		if m != nil {
+			c.take(Stream(s), at, m.Close(nil))
+		}
+	}
+	c.finished, c.masked, c.masks = true, nil, [streams]*mask.Stream{}
 	if c.now.bytes > 0 {
 		c.store(chunk{kind: chunkEnd, at: at, data: c.now.encode()})
 	}

@@ -13,12 +13,13 @@ const (
 	nameTrace    = "trace_id"
 	nameAttempt  = "attempt"
 	nameParams   = "params"
+	nameSecrets  = "secrets"
 	nameShardIdx = "shard.index"
 	nameShardTot = "shard.total"
 )
 
 func names() []string {
-	return []string{nameBizDate, nameExpected, nameTrace, nameAttempt, nameShardIdx, nameShardTot, "params.NAME"}
+	return []string{nameBizDate, nameExpected, nameTrace, nameAttempt, nameShardIdx, nameShardTot, "params.NAME", "secrets.NAME"}
 }
 
 // part is a stretch of literal text, or one {{…}}.
@@ -32,7 +33,7 @@ type part struct {
 // expr is what stands between braces.
 type expr struct {
 	name   string
-	param  string // for params
+	param  string // for params and secrets: which
 	steps  []step // for biz_date
 	format string // "" is the canonical form
 }
@@ -91,6 +92,8 @@ func parse(text string) ([]part, []Issue) {
 var (
 	exprShape  = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.]*)\s*([+-]\s*[0-9]+\s*[A-Za-z]*)?\s*(?:\|\s*(.*))?$`)
 	paramShape = regexp.MustCompile(`^params\.([A-Za-z_][A-Za-z0-9_]*)$`)
+	// secretShape's name is that of modules/secret.
+	secretShape = regexp.MustCompile(`^secrets\.([A-Za-z_][A-Za-z0-9_]*)$`)
 )
 
 // parseExpr reads what stands between the braces.
@@ -104,6 +107,8 @@ func parseExpr(inner string) (*expr, *Issue) {
 	e := &expr{name: m[1]}
 	if p := paramShape.FindStringSubmatch(m[1]); p != nil {
 		e.name, e.param = nameParams, p[1]
+	} else if p := secretShape.FindStringSubmatch(m[1]); p != nil {
+		e.name, e.param = nameSecrets, p[1]
 	} else if strings.HasPrefix(m[1], "upstream.") {
 		return nil, &Issue{ID: IDUpstream, Args: args}
 	} else if !known(m[1]) {

@@ -46,6 +46,7 @@ func (c *compiler) http(raw json.RawMessage) *httpText {
 	c.urlPlaces(h.url)
 	c.plainMap("exec.tls", spec.TLS)
 	h.expect = c.conditions(spec.Expect)
+	c.noSecrets("exec.url", IDSecretURL, h.url)
 	given := ""
 	for _, name := range sortedKeys(spec.Headers) {
 		h.headers[name] = c.parts("exec.headers."+name, spec.Headers[name])

@@ -38,6 +38,9 @@ const (
 	IDSQLUnclosed   = "template.sql_unclosed"
 	IDSQLEmpty      = "template.sql_empty"
 	IDSQLCommits    = "template.sql_commits"
+	IDSecretParam   = "template.secret_param"
+	IDSecretCommand = "template.secret_command"
+	IDSecretURL     = "template.secret_url"
 
 	HintLiteral      = "template.literal"
 	HintParamDeclare = "template.param_declare"
@@ -48,4 +51,5 @@ const (
 	HintArgument     = "template.argument"
 	HintBodyQuote    = "template.body_quote"
 	HintScript       = "template.script"
+	HintSecretPlace  = "template.secret_place"
 )

@@ -77,7 +77,9 @@ func (c *compiler) python(raw json.RawMessage) *pythonText {
 	if given := out.rest["args"]; given != nil && json.Unmarshal(given, &args) == nil {
 		out.args = make([][]part, len(args))
 		for i, a := range args {
-			out.args[i] = c.parts("exec.args["+strconv.Itoa(i)+"]", a)
+			field := "exec.args[" + strconv.Itoa(i) + "]"
+			out.args[i] = c.parts(field, a)
+			c.noSecrets(field, IDSecretCommand, out.args[i])
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ type Vars struct {
 	Params     map[string]string
 	ShardIndex int // from 0
 	ShardTotal int // 0 counts as 1
+	// Secrets opens the project's secrets of these names; it is asked once, and only where the job uses some. nil: there
+	// are none.
+	Secrets func(names []string) (map[string]string, error)
 }
 
 // Rendered is what a worker is given. It still needs the worker's own AX_ATTEMPT and
@@ -42,6 +46,8 @@ type Rendered struct {
 	Env map[string]string
 	// Params are the job's and the run's together, filled in.
 	Params map[string]string
+	// Secrets are the values in all of it that nobody must see.
+	Secrets []string
 }
 
 // Render compiles and fills in at once. A spec that was saved compiles.
@@ -74,6 +80,10 @@ func (p *Program) Render(v Vars) (Rendered, error) {
 	}
 	maps.Copy(params, v.Params)
 	vals.Params = params
+	secrets, err := vals.open(p.secretNames())
+	if err != nil {
+		return Rendered{}, err
+	}
 	env := map[string]string{}
 	for name, parts := range p.env {
 		text, err := fill(parts, vals, nil)
@@ -90,7 +100,33 @@ func (p *Program) Render(v Vars) (Rendered, error) {
 	if err != nil {
 		return Rendered{}, err
 	}
-	return Rendered{Exec: exec, Env: env, Params: params}, nil
+	return Rendered{Exec: exec, Env: env, Params: params, Secrets: secrets}, nil
+}
+
+// secretNames are the secrets that the job names, each once.
+func (p *Program) secretNames() []string {
+	var names []string
+	for _, use := range p.secrets {
+		if !slices.Contains(names, use.Name) {
+			names = append(names, use.Name)
+		}
+	}
+	return names
+}
+
+// open brings the secrets of these names and returns their values.
+func (v *values) open(names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if v.Secrets == nil {
+		return nil, fmt.Errorf("{{secrets.%s}}: no secrets are kept here", names[0])
+	}
+	var err error
+	if v.secrets, err = v.Secrets(names); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Values(v.secrets)), nil
 }
 
 // Check judges the params and env of one run: names that can name a variable, text without NUL,
@@ -154,7 +190,10 @@ func (p *Program) exec(env map[string]string, v values) (json.RawMessage, error)
 }
 
 // values gives the text of expressions.
-type values struct{ Vars }
+type values struct {
+	Vars
+	secrets map[string]string
+}
 
 func (v values) of(e *expr) (string, error) {
 	switch e.name {
@@ -177,6 +216,8 @@ func (v values) of(e *expr) (string, error) {
 		return strconv.Itoa(v.ShardIndex), nil
 	case nameShardTot:
 		return strconv.Itoa(v.ShardTotal), nil
+	case nameSecrets:
+		return v.secrets[e.param], nil
 	}
 	text, ok := v.Params[e.param]
 	if !ok {

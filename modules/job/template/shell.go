@@ -21,6 +21,7 @@ type shellVar struct {
 // shellText places every substitution of a command. Equal expressions share a variable.
 func (c *compiler) shellText(field, command string) *shellText {
 	parts := c.parts(field, command)
+	c.noSecrets(field, IDSecretCommand, parts)
 	out := &shellText{}
 	byKey := map[string]string{}
 	places := lex(parts)
@@ -33,6 +34,9 @@ func (c *compiler) shellText(field, command string) *shellText {
 		}
 		at := places[i]
 		i++
+		if p.expr.name == nameSecrets {
+			continue // refused wherever it stands
+		}
 		if at.fault != "" {
 			c.add(field, p.offset, at.fault, shellHint(at.fault), "expr", p.raw, "variable", ownVariable(p.expr))
 			continue
@@ -80,6 +84,8 @@ func ownVariable(e *expr) string {
 		return "AX_ATTEMPT_NO"
 	case nameShardIdx:
 		return "AX_SHARD_INDEX"
+	case nameSecrets:
+		return e.param // once env has it under this name
 	}
 	return "AX_SHARD_TOTAL"
 }

@@ -44,7 +44,14 @@ type Program struct {
 	python  *pythonText
 	sql     *sqlText
 	raw     json.RawMessage
+	secrets []SecretUse
 }
+
+// SecretUse is a place in which a job names a secret of its project.
+type SecretUse struct{ Name, Field string }
+
+// Secrets lists where the job names secrets, in the order in which it is read.
+func (p *Program) Secrets() []SecretUse { return p.secrets }
 
 // Compile takes a job's templates apart. The program is nil when there is an issue.
 func Compile(spec domain.JobSpec) (*Program, []Issue) {
@@ -54,6 +61,7 @@ func Compile(spec domain.JobSpec) (*Program, []Issue) {
 	for _, name := range c.params {
 		p.params[name] = c.parts("params."+name, spec.Params[name])
 		c.noParams("params."+name, p.params[name])
+		c.noSecrets("params."+name, IDSecretParam, p.params[name])
 	}
 	for _, name := range sortedKeys(spec.Env) {
 		p.env[name] = c.parts("env."+name, spec.Env[name])
@@ -75,13 +83,15 @@ func Compile(spec domain.JobSpec) (*Program, []Issue) {
 	if len(c.issues) > 0 {
 		return nil, c.issues
 	}
+	p.secrets = c.secrets
 	return p, nil
 }
 
 // compiler gathers the issues of one job.
 type compiler struct {
-	params []string
-	issues []Issue
+	params  []string
+	secrets []SecretUse
+	issues  []Issue
 }
 
 func (c *compiler) add(field string, offset int, id, hint string, args ...string) {
@@ -100,6 +110,9 @@ func (c *compiler) parts(field, text string) []part {
 		c.issues = append(c.issues, f)
 	}
 	for _, p := range out {
+		if p.expr != nil && p.expr.name == nameSecrets {
+			c.secrets = append(c.secrets, SecretUse{p.expr.param, field})
+		}
 		if p.expr != nil && p.expr.name == nameParams && !slices.Contains(c.params, p.expr.param) {
 			c.issues = append(c.issues, Issue{Field: field, Offset: p.offset, ID: IDParamUnknown, Hint: HintParamDeclare,
 				Args: map[string]string{"param": clip(p.expr.param)}, Word: p.expr.param, Near: c.params})
@@ -113,6 +126,16 @@ func (c *compiler) noParams(field string, parts []part) {
 	for _, p := range parts {
 		if p.expr != nil && p.expr.name == nameParams {
 			c.add(field, p.offset, IDParamNested, "", "expr", p.raw)
+		}
+	}
+}
+
+// noSecrets keeps secrets out of places in which others would see them: of a command every user of the machine, of a URL
+// every log on the way, of parameters every page.
+func (c *compiler) noSecrets(field, id string, parts []part) {
+	for _, p := range parts {
+		if p.expr != nil && p.expr.name == nameSecrets {
+			c.add(field, p.offset, id, HintSecretPlace, "expr", p.raw)
 		}
 	}
 }

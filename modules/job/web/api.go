@@ -47,7 +47,7 @@ func (h *Handlers) apiApply(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	applied, problems, err := h.Jobs.Submit(ctx, job.Request{Files: fs, DryRun: in.DryRun, Allow: allow, Seen: httpx.Visible(ctx, domain.ActJobRead)})
+	applied, problems, err := h.Jobs.Submit(ctx, job.Request{Files: fs, DryRun: in.DryRun, Allow: allow, MaySecrets: maySecrets, Seen: httpx.Visible(ctx, domain.ActJobRead)})
 	if err != nil {
 		return err
 	}

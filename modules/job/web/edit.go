@@ -169,7 +169,7 @@ func (h *Handlers) save(c echo.Context, t typed, r job.Request, editor func() (j
 	if len(t.faults) > 0 {
 		return h.unwritten(c, t, editor)
 	}
-	r.Files, r.Allow, r.Seen = t.files(), allow, httpx.Visible(ctx, domain.ActJobRead)
+	r.Files, r.Allow, r.MaySecrets, r.Seen = t.files(), allow, maySecrets, httpx.Visible(ctx, domain.ActJobRead)
 	applied, problems, failure := h.Jobs.Submit(ctx, r)
 	if failure == nil && len(problems.Errors()) == 0 {
 		if len(applied) == 1 {

@@ -112,6 +112,11 @@ func allow(ctx context.Context, project domain.ID) error {
 	return httpx.Allow(ctx, project, domain.ActJobWrite)
 }
 
+// maySecrets asks whether the caller may save jobs that use secrets of a project.
+func maySecrets(ctx context.Context, project domain.ID) error {
+	return httpx.Allow(ctx, project, domain.ActSecretUse)
+}
+
 const (
 	shownFires    = 5
 	shownVersions = 100
