@@ -107,7 +107,7 @@ func TestAKilledWorkerLeavesNoSecret(t *testing.T) {
 }
 
 // What a task leaves in the file that AX names is its result; what cannot be one fails the task, for whoever waits for
-// it would miss it later.
+// it would miss it later. (G-G2)
 func TestATaskHandsItsResultOver(t *testing.T) {
 	each(t, func(t *testing.T, l *transport.Link) {
 		c := newCenter(t, l).run()

@@ -17,7 +17,7 @@ import (
 // newBackfills joins backfills to the modules that they are made of.
 func (l *life) newBackfills(c *core) *backfill.Backfills {
 	return &backfill.Backfills{Store: backfillstore.New(c.db), IDs: l.ids, Now: l.clock.now, Jobs: backfillJobs{c.jobs}, Planner: c.plans,
-		Instances: c.instances, Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}, Zones: zones{c.access, l.o.Config.Timezone},
+		Instances: c.instances, Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{c.secrets}, Zones: zones{c.access, l.o.Config.Timezone},
 		Nudge: func() {
 			if l.pump != nil {
 				l.pump.Ring()

@@ -16,7 +16,7 @@ func TestParamsOfOneRunLeaveTheDefinition(t *testing.T) {
 		b.put(noop("load", "params: {source: orders}", `cron: "0 2 1 1 *"`))
 		before, err := b.jobs.Find(b.ctx, "load")
 		b.must(err)
-		requests := &instance.Requests{Lifecycle: b.lifecycle, Audit: audit{b.access}, Values: values{}, Calendars: b.jobs}
+		requests := &instance.Requests{Lifecycle: b.lifecycle, Audit: audit{b.access}, Values: values{b.secrets}, Calendars: b.jobs}
 		mine, err := requests.Trigger(b.ctx, before, instance.TriggerOptions{BizDate: day, Params: map[string]string{"source": "mine", "extra": "1"}})
 		b.must(err)
 		b.end(mine.ID, domain.OutcomeError)

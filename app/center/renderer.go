@@ -25,7 +25,8 @@ func (r renderer) Render(ctx context.Context, spec domain.JobSpec, in domain.Ins
 	out, err := template.Render(spec, template.Vars{BizDate: in.BizDate, Expected: in.Expected, Zone: zone, TraceID: in.TraceID,
 		Attempt: a.Ordinal, Params: in.Params, ShardIndex: a.Shard, ShardTotal: in.Total(),
 		Workdays: func() (*domain.Calendar, error) { return r.jobs.CalendarOf(ctx, spec) },
-		Secrets:  func(names []string) (map[string]string, error) { return r.secrets.Values(ctx, in.ProjectID, names) }})
+		Secrets:  func(names []string) (map[string]string, error) { return r.secrets.Values(ctx, in.ProjectID, names) },
+		Upstream: (&results{c: r.core, ctx: ctx, in: in}).value})
 	if err != nil {
 		return instance.Rendered{}, err
 	}

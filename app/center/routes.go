@@ -19,7 +19,6 @@ import (
 	"github.com/axsched/ax/modules/instance"
 	instanceweb "github.com/axsched/ax/modules/instance/web"
 	"github.com/axsched/ax/modules/job"
-	"github.com/axsched/ax/modules/job/template"
 	jobweb "github.com/axsched/ax/modules/job/web"
 	"github.com/axsched/ax/modules/kit/dbx"
 	"github.com/axsched/ax/modules/kit/httpx"
@@ -37,12 +36,12 @@ const workerCommand = "AX_REDIS_URL=redis://HOST:6379/0 ax --mode=worker --data 
 // routes is the table of every page and call.
 func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 	records := l.records(c)
-	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{}, Calendars: c.jobs}
+	requests := &instance.Requests{Lifecycle: c.lifecycle, Audit: audit{c.access}, Values: values{c.secrets}, Calendars: c.jobs}
 	routes := []httpx.Route{httpx.Assets()}
 	for _, module := range []interface{ Routes() []httpx.Route }{
 		&accessweb.Handlers{Access: c.access},
 		&jobweb.Handlers{Jobs: c.jobs, Pauses: c.plans, Fires: c.triggers, Days: c.instances, Instances: c.instances, Words: words.Wording{}},
-		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs, Projects: projects{c.access}},
+		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs, Projects: projects{c.access}, Secrets: jobSecrets{c.secrets.Store}},
 		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand, Deaf: outages{l, c}.deaf, Now: c.now},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Deps: c.graph, Plans: c.plans, Zone: zone},
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now, NoWrites: l.noWrites,
@@ -133,9 +132,3 @@ func (u untaken) first(ctx context.Context) (time.Time, error) {
 	_, first, err := u.c.triggers.Store.Untaken(ctx, u.c.now().Add(-untakenFor), 1)
 	return first, err
 }
-
-// values judges the params and environment of a run.
-type values struct{}
-
-// Check refuses what no run may have.
-func (values) Check(params, env map[string]string) error { return template.Check(params, env) }

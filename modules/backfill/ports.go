@@ -48,9 +48,9 @@ type Audit interface {
 	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error
 }
 
-// Values judges the params and the environment of one run: names, NUL, size.
+// Values judges what one run of a job is given: all faults, each with its field.
 type Values interface {
-	Check(params, env map[string]string) error
+	Check(ctx context.Context, project domain.ID, spec domain.JobSpec, own map[string]string) []error
 }
 
 // Zones tells in which zone a project reads the time of day.

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,7 +62,7 @@ func (b *Backfills) Preview(ctx context.Context, r plan.Request) (plan.Plan, err
 		return p, err
 	}
 	p.JobName = f.Names[root.ID]
-	if err := b.judge(r, f); err != nil {
+	if err := b.judge(ctx, r, f); err != nil {
 		return p, err
 	}
 	p.Items = plan.Items(r, f)
@@ -83,9 +84,9 @@ func (b *Backfills) Preview(ctx context.Context, r plan.Request) (plan.Plan, err
 }
 
 // judge refuses what fits no definition.
-func (b *Backfills) judge(r plan.Request, f plan.Facts) error {
+func (b *Backfills) judge(ctx context.Context, r plan.Request, f plan.Facts) error {
 	for _, j := range f.Jobs {
-		if err := b.checkParams(j.Spec, r.Params); err != nil {
+		if err := b.checkParams(ctx, j, r.Params); err != nil {
 			return err
 		}
 		if !r.NewestFirst || len(f.Dates) < 2 {
@@ -101,20 +102,19 @@ func (b *Backfills) judge(r plan.Request, f plan.Facts) error {
 	return nil
 }
 
-func (b *Backfills) checkParams(spec domain.JobSpec, own map[string]string) error {
-	if len(own) == 0 {
+// checkParams judges what each run of a job would be given.
+func (b *Backfills) checkParams(ctx context.Context, j domain.Job, own map[string]string) error {
+	faults := b.Values.Check(ctx, j.ProjectID, j.Spec, own)
+	if len(faults) == 0 {
 		return nil
 	}
-	all := map[string]string{}
-	for _, from := range []map[string]string{spec.Params, own} {
-		for k, v := range from {
-			all[k] = v
-		}
+	var said *domain.Error
+	if !errors.As(faults[0], &said) {
+		return faults[0]
 	}
-	if err := b.Values.Check(all, spec.Env); err != nil {
-		return domain.Fail(domain.Invalid, "job %s: %v", spec.Key(), err).At("params")
-	}
-	return nil
+	e := *said
+	e.Msg = fmt.Sprintf("job %s: %s", j.Spec.Key(), e.Msg)
+	return &e
 }
 
 // read gathers what the plan follows from.

@@ -179,7 +179,11 @@ type JobSpec struct {
 	Pool   string            `json:"pool,omitempty"`
 	Params map[string]string `json:"params,omitempty"`
 	Env    map[string]string `json:"env,omitempty"`
-	Exec   Exec              `json:"exec"`
+	// Inputs are what a run may be given; none: any params. Outputs are the keys of the result that the job promises;
+	// none: it says nothing of them.
+	Inputs  []Input  `json:"inputs,omitempty"`
+	Outputs []string `json:"outputs,omitempty"`
+	Exec    Exec     `json:"exec"`
 	// Shards is into how many shards a run is split, at least 2; 0 = it is not. Broadcast splits
 	// it into one for each worker that is available when it starts. At most one of both is set.
 	Shards    int  `json:"shards,omitempty"`

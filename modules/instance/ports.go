@@ -119,7 +119,9 @@ type Audit interface {
 	Changed(ctx context.Context, project domain.ID, action, object, before, after string) error
 }
 
-// Values judges the params and the environment of one run: names, NUL, size.
+// Values judges what one run of a job is given.
 type Values interface {
-	Check(params, env map[string]string) error
+	// Check judges the run's own params by what the job declares, and with its own and its environment together: names,
+	// NUL, size. All faults, each with its field; none where nothing is wrong.
+	Check(ctx context.Context, project domain.ID, spec domain.JobSpec, own map[string]string) []error
 }

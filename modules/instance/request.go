@@ -44,8 +44,8 @@ func (r *Requests) Trigger(ctx context.Context, job domain.Job, o TriggerOptions
 	if err := checkReason(o.Reason); err != nil {
 		return domain.Instance{}, err
 	}
-	if err := r.checkParams(job.Spec, o.Params); err != nil {
-		return domain.Instance{}, err
+	if faults := r.Values.Check(ctx, job.ProjectID, job.Spec, o.Params); len(faults) > 0 {
+		return domain.Instance{}, faults[0]
 	}
 	now := r.Lifecycle.Now()
 	if o.BizDate.IsZero() {
@@ -66,21 +66,6 @@ func (r *Requests) Trigger(ctx context.Context, job domain.Job, o TriggerOptions
 		return r.Audit.Changed(ctx, out.ProjectID, string(domain.ActInstanceTrigger), object(out), "", triggered(job, out))
 	})
 	return out, err
-}
-
-// checkParams judges the run's own params, and with those of the job and its
-// environment how much that is.
-func (r *Requests) checkParams(spec domain.JobSpec, own map[string]string) error {
-	if len(own) == 0 {
-		return nil
-	}
-	all := map[string]string{}
-	maps.Copy(all, spec.Params)
-	maps.Copy(all, own)
-	if err := r.Values.Check(all, spec.Env); err != nil {
-		return domain.Fail(domain.Invalid, "%v", err).At("params")
-	}
-	return nil
 }
 
 // bizDateNow is the business date that a fire of the job now would have.

@@ -15,16 +15,16 @@ import (
 type values struct{}
 
 // Check judges.
-func (values) Check(params, _ map[string]string) error {
+func (values) Check(_ context.Context, _ domain.ID, _ domain.JobSpec, own map[string]string) []error {
 	n := 0
-	for k, v := range params {
+	for k, v := range own {
 		if strings.ContainsAny(k, "- ") {
-			return errors.New("params." + k + ": bad name")
+			return []error{domain.Fail(domain.Invalid, "a bad name").At("params." + k)}
 		}
 		n += len(v)
 	}
 	if n > 64<<10 {
-		return errors.New("too much")
+		return []error{domain.Fail(domain.Invalid, "too much").At("params")}
 	}
 	return nil
 }

@@ -196,3 +196,24 @@ const (
 	hintSecretMissing   = "secret_missing"
 	hintCalendarEnds    = "calendar_ends"
 )
+
+// The problems and hints about inputs and outputs.
+const (
+	idInputKey      = "input.key"
+	idInputName     = "input.name"
+	idInputTwice    = "input.twice"
+	idInputMany     = "input.many"
+	idInputChoices  = "input.choices"
+	idInputNeedless = "input.needless"
+	idInputChoice   = "input.choice_text"
+	idInputPattern  = "input.pattern_wrong"
+	idInputDefault  = "input.default_wrong"
+	idInputParam    = "input.param"
+	idInputUnfed    = "input.unfed"
+	idOutputName    = "output.name"
+	idResultMissing = "result.missing"
+
+	hintInput      = "input"
+	hintInputUnfed = "input_unfed"
+	hintOutputName = "output_name"
+)

@@ -67,6 +67,8 @@ type Parsed struct {
 	places map[string]Place
 	// secrets are where the job names secrets.
 	secrets []template.SecretUse
+	// results are where it reads results of its upstreams.
+	results []template.ResultUse
 }
 
 // Place is a position in a file: line and column from 1, the column in characters.

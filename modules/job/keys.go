@@ -44,6 +44,8 @@ func jobKeys() map[string]func(*draft, entry) {
 
 		"params":              func(d *draft, e entry) { d.spec.Params = d.variables(e, idParamName) },
 		"env":                 func(d *draft, e entry) { d.spec.Env = d.variables(e, idEnvName) },
+		"inputs":              (*draft).inputs,
+		"outputs":             (*draft).outputs,
 		"shards":              func(d *draft, e entry) { d.spec.Shards, _ = d.whole(e, 1, domain.MaxShards) },
 		"broadcast":           func(d *draft, e entry) { d.spec.Broadcast, _ = d.boolean(e) },
 		"idempotent":          func(d *draft, e entry) { d.spec.Idempotent, _ = d.boolean(e) },

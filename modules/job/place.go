@@ -16,7 +16,7 @@ func (d *draft) templates() {
 	}
 	program, issues := template.Compile(d.spec)
 	if program != nil {
-		d.parsed.secrets = program.Secrets()
+		d.parsed.secrets, d.parsed.results = program.Secrets(), program.Results()
 	}
 	for _, is := range issues {
 		args := map[string]string{}

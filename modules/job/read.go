@@ -18,7 +18,7 @@ const (
 
 // unbuilt are keys of the job file that a later version will know.
 func unbuilt() []string {
-	return []string{"inputs", "approval", "alerts", "outputs"}
+	return []string{"approval", "alerts"}
 }
 
 // draft is a job while its keys are read.
@@ -134,6 +134,7 @@ func (d *draft) job(e entry) {
 	d.shards()
 	d.schedule()
 	d.waits()
+	d.feeds()
 	d.sizes(e)
 	d.gate()
 	d.templates()

@@ -96,7 +96,7 @@ func (d *Definitions) Check(ctx context.Context, files []File, seen domain.Proje
 	if err != nil {
 		return nil, nil, err
 	}
-	named, err := d.named(ctx, parsed, seen)
+	named, err := d.named(ctx, parsed, seen, byKey)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +138,7 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	if err != nil {
 		return nil, err
 	}
-	named, err := d.named(ctx, parsed, r.Seen)
+	named, err := d.named(ctx, parsed, r.Seen, byKey)
 	if faults = append(faults, named...); err != nil || len(faults.Errors()) > 0 {
 		return faults, err
 	}
@@ -171,14 +171,18 @@ func (d *Definitions) applyAll(ctx context.Context, parsed []Parsed, r Request, 
 	return append(append(faults, secrets...), pools...), err
 }
 
-// named holds what jobs name of their projects against what is there.
-func (d *Definitions) named(ctx context.Context, parsed []Parsed, seen domain.ProjectSet) (Problems, error) {
+// named holds what jobs name of their projects, and of their upstreams, against what is there.
+func (d *Definitions) named(ctx context.Context, parsed []Parsed, seen domain.ProjectSet, byKey map[domain.JobKey]domain.ID) (Problems, error) {
 	pools, err := d.inPools(ctx, parsed, seen)
 	if err != nil {
 		return nil, err
 	}
 	secrets, err := d.inSecrets(ctx, parsed, seen)
-	return append(pools, secrets...), err
+	if err != nil {
+		return nil, err
+	}
+	results, err := d.inResults(ctx, parsed, byKey)
+	return append(append(pools, secrets...), results...), err
 }
 
 // checkNew refuses jobs that are there already, where only new ones are wanted.

@@ -118,10 +118,13 @@ type ShowPage struct {
 	LogShards []ShardTab
 	LogShard  int
 	Params    []Param
-	Command   string // what was sent, secrets as stars
-	Up        []Dep
-	Down      []Dep
-	History   []Event
+	// Result is what the run handed over, by key; a long value is cut. ResultMore is how many keys are not shown.
+	Result     []Param
+	ResultMore int
+	Command    string // what was sent, secrets as stars
+	Up         []Dep
+	Down       []Dep
+	History    []Event
 
 	GraphURL string
 	Kill     ui.Action // posts: reason

@@ -118,6 +118,7 @@ type Fact struct {
 // TriggerForm starts a job by hand. Fields posted: biz_date, params (one k=v a line).
 type TriggerForm struct {
 	ui.Action
+	Page    string // where the form is, of a job with inputs; "": the dialog of this page
 	BizDate string // the date that a fire now would have
 	Params  string
 	Errors  []ui.FieldError

@@ -49,6 +49,13 @@ func instanceStories() []Story {
 		{"instance-history", tab("history")},
 		{"instance-failed", func(s layout.Shell) templ.Component { return instances.Show(failedInstance(s)) }},
 		{"instance-shards", func(s layout.Shell) templ.Component { return instances.Show(splitInstance(s)) }},
+		{"instance-result", func(s layout.Shell) templ.Component {
+			p := runningInstance(s, "params")
+			p.Status, p.Why, p.Kill, p.Progress = ui.Status{State: "success"}, word(s.Lang, "It succeeded after 6 min 41 s.", "运行 6 分 41 秒后成功。"), ui.Action{}, -1
+			p.Result = []instances.Param{{Name: "file", Value: "s3://reports/2026-11-26/scores.parquet"}, {Name: "rows", Value: "48211"}, {Name: "top", Value: `[{"id":9007199254740993,"score":0.98}]`}}
+			p.ResultMore = 3
+			return instances.Show(p)
+		}},
 		{"instance-deps-missing", func(s layout.Shell) templ.Component { return instances.Show(dependentInstance(s)) }},
 		{"instance-waiting", func(s layout.Shell) templ.Component { return instances.Show(waitingInstance(s)) }},
 	}

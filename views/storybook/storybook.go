@@ -24,7 +24,7 @@ type Story struct {
 // Stories lists every page with its states, in the order of the navigation.
 func Stories() []Story {
 	var all []Story
-	for _, part := range [][]Story{entryStories(), boardStories(), jobStories(), editStories(), instanceStories(), orphanStories(), backfillStories(), ledgerStories(), calendarStories(), graphStories(), poolStories(), secretStories(), workerStories(), incidentStories(), projectStories(), auditStories(), accountStories()} {
+	for _, part := range [][]Story{entryStories(), boardStories(), jobStories(), editStories(), runStories(), instanceStories(), orphanStories(), backfillStories(), ledgerStories(), calendarStories(), graphStories(), poolStories(), secretStories(), workerStories(), incidentStories(), projectStories(), auditStories(), accountStories()} {
 		all = append(all, part...)
 	}
 	return all

@@ -39,7 +39,7 @@ const (
 var everyAction = []domain.Action{domain.ActProjectRead, domain.ActProjectCreate, domain.ActJobRead, domain.ActJobWrite, domain.ActJobPause, domain.ActJobDelete, domain.ActCalendarWrite,
 	domain.ActInstanceRead, domain.ActInstanceTrigger, domain.ActInstanceKill, domain.ActInstanceRerun, domain.ActInstanceRerunDone, domain.ActOrphanSettle,
 	domain.ActOrphanSucceed, domain.ActIncidentClose, domain.ActLogRead,
-	domain.ActWorkerRead, domain.ActWorkerDrain, domain.ActAuditRead, domain.ActUserAdmin}
+	domain.ActWorkerRead, domain.ActWorkerDrain, domain.ActAuditRead, domain.ActUserAdmin, domain.ActSecretRead, domain.ActSecretUse, domain.ActSecretWrite}
 
 // TestRolesByAction pins the whole table, asked through casbin as callers do.
 func TestRolesByAction(t *testing.T) {

@@ -155,6 +155,18 @@ func (s *Store) AttemptsOf(ctx context.Context, instance domain.ID) ([]domain.At
 	return out, err
 }
 
+// Result reads what an instance handed over: the result of its newest attempt that succeeded, else of its newest; nothing
+// where there is none.
+func (s *Store) Result(ctx context.Context, instance domain.ID) (json.RawMessage, error) {
+	var found []string
+	err := s.db.Scan(ctx, &found, "SELECT result FROM attempt WHERE instance_id = ? AND outcome <> '' AND state <> 'withdrawn' "+
+		"ORDER BY CASE outcome WHEN 'success' THEN 0 ELSE 1 END, id DESC LIMIT 1", instance)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return json.RawMessage(found[0]), nil
+}
+
 var attemptCols = []string{"state", "acked_at", "granted_at", "started_at", "finished_at", "kill_at", "exit_code", "outcome", "message", "result", "late", "log_lines", "reported_at"}
 
 // SaveAttempts writes back attempts whose instances the caller has locked.

@@ -114,6 +114,7 @@ func head(ctx context.Context, w whole, names map[domain.ID]domain.JobName) inst
 		}
 		p.Params = append(p.Params, instances.Param{Name: x.name, Value: x.value, Origin: i18n.T(ctx, origin)})
 	}
+	p.Result, p.ResultMore = resultOf(w)
 	return p
 }
 

@@ -22,6 +22,8 @@ type Jobs interface {
 	// InHistory reads the job that a name means where the past is looked at: the one that
 	// is there, else the one deleted last; others are those of the same name.
 	InHistory(ctx context.Context, name string) (j domain.Job, others []domain.JobName, err error)
+	// BizDateNow is the business date that a fire of a definition now would have.
+	BizDateNow(ctx context.Context, spec domain.JobSpec) (domain.BizDate, error)
 	// NamesOf reads the names of jobs, deleted ones too; unknown ids are absent.
 	NamesOf(ctx context.Context, jobs []domain.ID) (map[domain.ID]domain.JobName, error)
 }
@@ -31,12 +33,13 @@ type Projects interface {
 	ByName(ctx context.Context, name string) (domain.ID, error)
 }
 
-// Handlers answers the routes of instances. All fields must be set.
+// Handlers answers the routes of instances. All fields but Secrets must be set.
 type Handlers struct {
 	Records  *instance.Records
 	Requests *instance.Requests
 	Jobs     Jobs
 	Projects Projects
+	Secrets  Secrets // nil: there are none
 }
 
 // Routes is the table.
@@ -52,6 +55,8 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "GET", Path: "/orphans", Action: domain.ActInstanceRead, Handler: h.orphansPage},
 		{Method: "POST", Path: "/orphans/settle", Action: domain.ActOrphanSettle, Creating: true, Handler: h.settleForm},
 		{Method: "POST", Path: "/jobs/:job/trigger", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.triggerForm},
+		{Method: "GET", Path: "/jobs/:job/run", Action: domain.ActInstanceTrigger, Handler: h.runPage},
+		{Method: "POST", Path: "/jobs/:job/run", Action: domain.ActInstanceTrigger, Creating: true, Handler: h.runForm},
 
 		{Method: "GET", Path: "/api/v1/instances", Action: domain.ActInstanceRead, Handler: h.apiList,
 			Doc: httpx.Doc{Summary: "Instances, newest first", Answer: briefs{}, Query: []httpx.Param{{Name: "job", Text: "[project/]name or id"}, {Name: "biz_date"}, {Name: "state", Text: "a state, or waiting, queued, executing"}, {Name: "label"}, {Name: "trace"}, {Name: "pool", Text: "[project/]name of a pool"}, {Name: "place", Text: "with pool: holds, those that have a place; waits, those that wait for one"}, {Name: "made_from"}, {Name: "made_to"}, {Name: "limit", Kind: "integer"}, {Name: "cursor", Text: "that of the page before; the list ends where it is empty, and a page may be short before"}}}},

@@ -82,11 +82,17 @@ type param struct {
 	own         bool // given with the run, not by the job
 }
 
-// params are the job's and the run's own, by name; the job's as they are written.
+// params are the job's and the run's own, by name; the job's as they are written. Of a secret it is the name that was
+// picked: its value is opened for the task alone.
 func (w whole) params() []param {
 	all := map[string]param{}
 	for name, v := range w.facts.Spec.Params {
 		all[name] = param{name: name, value: v}
+	}
+	for _, in := range w.facts.Spec.Inputs {
+		if in.Default != "" {
+			all[in.Name] = param{name: in.Name, value: in.Default}
+		}
 	}
 	for name, v := range w.facts.Instance.Params {
 		all[name] = param{name: name, value: v, own: true}

@@ -80,7 +80,7 @@ func newWorld(t *testing.T, url string) *world {
 	}
 	w.life = &instance.Lifecycle{Store: w.st, IDs: ids, Now: now, Specs: w, Renderer: w, Deps: w, Tally: w, Listener: w}
 	records := &instance.Records{Store: w.st, Specs: w, Deps: w, Workers: w, Now: now}
-	h := &web.Handlers{Records: records, Requests: &instance.Requests{Lifecycle: w.life, Audit: audit{w}, Values: w}, Jobs: w, Projects: w}
+	h := &web.Handlers{Records: records, Requests: &instance.Requests{Lifecycle: w.life, Audit: audit{w}, Values: w}, Jobs: w, Projects: w, Secrets: w}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	router, err := httpx.New(httpx.Options{Policy: w, Identity: w, Sessions: w, Ledger: w, Denials: w, Log: quiet, KeepAlive: 50 * time.Millisecond,
 		Patience: time.Minute}) // what pages say is judged, not how soon a busy machine does
@@ -209,13 +209,26 @@ func (w *world) Stale(context.Context, []domain.ID) (map[domain.ID]domain.StaleM
 func (w *world) List(context.Context) ([]domain.Worker, error) { return nil, nil }
 
 // Check lets no name with a blank pass.
-func (w *world) Check(params, _ map[string]string) error {
-	for name := range params {
+func (w *world) Check(_ context.Context, _ domain.ID, spec domain.JobSpec, own map[string]string) (faults []error) {
+	for _, e := range domain.CheckInputs(spec.Inputs, own) {
+		faults = append(faults, e)
+	}
+	for name := range own {
 		if strings.Contains(name, " ") {
-			return domain.Fail(domain.Invalid, "params.%s: bad name", name)
+			faults = append(faults, domain.Fail(domain.Invalid, "a bad name").At("params."+name))
 		}
 	}
-	return nil
+	return faults
+}
+
+// BizDateNow is always the same.
+func (w *world) BizDateNow(context.Context, domain.JobSpec) (domain.BizDate, error) {
+	return domain.ParseBizDate("2026-02-03")
+}
+
+// Names lists two secrets.
+func (w *world) Names(context.Context, domain.ID) ([]string, error) {
+	return []string{"db_prod", "db_test"}, nil
 }
 
 // Changed remembers a line of the trail.

@@ -14,12 +14,13 @@ const (
 	nameAttempt  = "attempt"
 	nameParams   = "params"
 	nameSecrets  = "secrets"
+	nameUpstream = "upstream"
 	nameShardIdx = "shard.index"
 	nameShardTot = "shard.total"
 )
 
 func names() []string {
-	return []string{nameBizDate, nameExpected, nameTrace, nameAttempt, nameShardIdx, nameShardTot, "params.NAME", "secrets.NAME"}
+	return []string{nameBizDate, nameExpected, nameTrace, nameAttempt, nameShardIdx, nameShardTot, "params.NAME", "secrets.NAME", "upstream.NAME.result.KEY"}
 }
 
 // part is a stretch of literal text, or one {{…}}.
@@ -33,14 +34,16 @@ type part struct {
 // expr is what stands between braces.
 type expr struct {
 	name   string
-	param  string // for params and secrets: which
+	param  string // for params and secrets: which; for upstream the key of its result
+	job    string // for upstream: the job as the template names it
+	dep    int    // for upstream: its place among the dependencies
 	steps  []step // for biz_date
 	format string // "" is the canonical form
 }
 
 // key is equal for expressions that give the same value.
 func (e expr) key() string {
-	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", e.name, e.param, e.steps, e.format)
+	return fmt.Sprintf("%s\x00%s\x00%v\x00%s\x00%s", e.name, e.param, e.steps, e.format, e.job)
 }
 
 // parse takes a text apart. Faults carry the offset of their braces.
@@ -94,12 +97,20 @@ var (
 	paramShape = regexp.MustCompile(`^params\.([A-Za-z_][A-Za-z0-9_]*)$`)
 	// secretShape's name is that of modules/secret.
 	secretShape = regexp.MustCompile(`^secrets\.([A-Za-z_][A-Za-z0-9_]*)$`)
+	// upstreamShape takes any name of a job, dots and all.
+	upstreamShape = regexp.MustCompile(`^upstream\.([^\s{}|]+)\.result\.([A-Za-z_][A-Za-z0-9_]*)$`)
 )
 
 // parseExpr reads what stands between the braces.
 func parseExpr(inner string) (*expr, *Issue) {
 	text := strings.TrimSpace(inner)
 	args := map[string]string{"expr": clip(text)}
+	if u := upstreamShape.FindStringSubmatch(text); u != nil {
+		return &expr{name: nameUpstream, job: u[1], param: u[2]}, nil
+	}
+	if strings.HasPrefix(text, "upstream.") {
+		return nil, &Issue{ID: IDUpstream, Hint: HintUpstream, Args: args}
+	}
 	m := exprShape.FindStringSubmatch(text)
 	if m == nil {
 		return nil, &Issue{ID: IDUnknown, Hint: HintLiteral, Args: args, Word: text, Near: names()}
@@ -109,8 +120,6 @@ func parseExpr(inner string) (*expr, *Issue) {
 		e.name, e.param = nameParams, p[1]
 	} else if p := secretShape.FindStringSubmatch(m[1]); p != nil {
 		e.name, e.param = nameSecrets, p[1]
-	} else if strings.HasPrefix(m[1], "upstream.") {
-		return nil, &Issue{ID: IDUpstream, Args: args}
 	} else if !known(m[1]) {
 		return nil, &Issue{ID: IDUnknown, Hint: HintLiteral, Args: args, Word: m[1], Near: names()}
 	}

@@ -38,6 +38,9 @@ const (
 	IDSQLUnclosed   = "template.sql_unclosed"
 	IDSQLEmpty      = "template.sql_empty"
 	IDSQLCommits    = "template.sql_commits"
+	IDUpstreamDep   = "template.upstream_dep"
+	IDUpstreamTwice = "template.upstream_twice"
+	IDUpstreamDates = "template.upstream_dates"
 	IDSecretParam   = "template.secret_param"
 	IDSecretCommand = "template.secret_command"
 	IDSecretURL     = "template.secret_url"
@@ -51,5 +54,8 @@ const (
 	HintArgument     = "template.argument"
 	HintBodyQuote    = "template.body_quote"
 	HintScript       = "template.script"
+	HintUpstream     = "template.upstream"
+	HintUpstreamDep  = "template.upstream_dep"
+	HintEnv          = "template.env"
 	HintSecretPlace  = "template.secret_place"
 )

@@ -2,6 +2,7 @@ package template
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/axsched/ax/modules/domain"
 )
+
+// ErrTooLarge is wrapped by the error about params and env that are too large.
+var ErrTooLarge = errors.New("more than the")
 
 // MaxValueBytes bounds params and env of one run together, names and values counted.
 const MaxValueBytes = 64 << 10
@@ -34,6 +38,9 @@ type Vars struct {
 	// Secrets opens the project's secrets of these names; it is asked once, and only where the job uses some. nil: there
 	// are none.
 	Secrets func(names []string) (map[string]string, error)
+	// Upstream gives the value of a key of the result of the instance that met the job's n-th dependency, as text. nil:
+	// there is none.
+	Upstream func(dep int, key string) (string, error)
 }
 
 // Rendered is what a worker is given. It still needs the worker's own AX_ATTEMPT and
@@ -67,23 +74,17 @@ func (p *Program) Render(v Vars) (Rendered, error) {
 		vals.Zone = time.UTC
 	}
 	vals.ShardTotal = max(vals.ShardTotal, 1)
-	params := map[string]string{}
-	for name, parts := range p.params {
-		if _, given := v.Params[name]; given {
-			continue
-		}
-		text, err := fill(parts, vals, nil)
-		if err != nil {
-			return Rendered{}, fmt.Errorf("params.%s: %w", name, err)
-		}
-		params[name] = text
-	}
-	maps.Copy(params, v.Params)
-	vals.Params = params
-	secrets, err := vals.open(p.secretNames())
+	params, err := p.fed(vals)
 	if err != nil {
 		return Rendered{}, err
 	}
+	picked := p.picked(params)
+	secrets, err := vals.open(p.secretNames(picked))
+	if err != nil {
+		return Rendered{}, err
+	}
+	params = unseal(params, picked, vals.secrets)
+	vals.Params = params
 	env := map[string]string{}
 	for name, parts := range p.env {
 		text, err := fill(parts, vals, nil)
@@ -103,15 +104,16 @@ func (p *Program) Render(v Vars) (Rendered, error) {
 	return Rendered{Exec: exec, Env: env, Params: params, Secrets: secrets}, nil
 }
 
-// secretNames are the secrets that the job names, each once.
-func (p *Program) secretNames() []string {
-	var names []string
+// secretNames are the secrets that a run uses, each once: what inputs only offer is not among them.
+func (p *Program) secretNames(picked map[string]string) []string {
+	names := slices.Collect(maps.Values(picked))
 	for _, use := range p.secrets {
-		if !slices.Contains(names, use.Name) {
+		if !strings.HasPrefix(use.Field, "inputs[") {
 			names = append(names, use.Name)
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // open brings the secrets of these names and returns their values.
@@ -151,7 +153,7 @@ func Check(params, env map[string]string) error {
 		}
 	}
 	if total > MaxValueBytes {
-		return fmt.Errorf("params and env hold %d bytes, more than the %d allowed; put large data into a file and pass its name", total, MaxValueBytes)
+		return fmt.Errorf("params and env hold %d bytes, %w %d allowed; put large data into a file and pass its name", total, ErrTooLarge, MaxValueBytes)
 	}
 	return nil
 }
@@ -171,6 +173,23 @@ func (p *Program) ownEnv(env map[string]string, v values) {
 	for name, value := range v.Params {
 		env["AX_PARAM_"+name] = value
 	}
+	if all := paramsJSON(v.Params); len(v.Params) > 0 && len(all) <= maxVariable {
+		env["AX_PARAMS"] = all
+	}
+}
+
+// maxVariable is how long one variable may be: Linux takes 128 KB with the name.
+const maxVariable = 128<<10 - 64
+
+// paramsJSON is all parameters as one JSON object of texts, by name.
+func paramsJSON(params map[string]string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(params); err != nil {
+		panic("texts cannot be written as JSON: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (p *Program) exec(env map[string]string, v values) (json.RawMessage, error) {
@@ -218,10 +237,27 @@ func (v values) of(e *expr) (string, error) {
 		return strconv.Itoa(v.ShardTotal), nil
 	case nameSecrets:
 		return v.secrets[e.param], nil
+	case nameUpstream:
+		return v.result(e)
 	}
 	text, ok := v.Params[e.param]
 	if !ok {
 		return "", fmt.Errorf("{{params.%s}}: this run has no such parameter", e.param)
+	}
+	return text, nil
+}
+
+// result is what an upstream handed over.
+func (v values) result(e *expr) (string, error) {
+	if v.Upstream == nil {
+		return "", fmt.Errorf("{{upstream.%s.result.%s}}: no results are kept here", e.job, e.param)
+	}
+	text, err := v.Upstream(e.dep, e.param)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("{{upstream.%s.result.%s}}: %w", e.job, e.param, err)
+	case strings.ContainsRune(text, 0):
+		return "", fmt.Errorf("{{upstream.%s.result.%s}}: the value holds a NUL character, which no environment can carry", e.job, e.param)
 	}
 	return text, nil
 }

@@ -34,11 +34,15 @@ func (c *compiler) shellText(field, command string) *shellText {
 		}
 		at := places[i]
 		i++
-		if p.expr.name == nameSecrets {
+		if c.isSecret(p.expr) {
 			continue // refused wherever it stands
 		}
 		if at.fault != "" {
-			c.add(field, p.offset, at.fault, shellHint(at.fault), "expr", p.raw, "variable", ownVariable(p.expr))
+			hint := shellHint(at.fault)
+			if p.expr.name == nameUpstream && (hint == HintVariable || hint == HintArgument) {
+				hint = HintEnv
+			}
+			c.add(field, p.offset, at.fault, hint, "expr", p.raw, "variable", ownVariable(p.expr))
 			continue
 		}
 		name, seen := byKey[p.expr.key()]

@@ -45,20 +45,34 @@ type Program struct {
 	sql     *sqlText
 	raw     json.RawMessage
 	secrets []SecretUse
+	results []ResultUse
+	inputs  []domain.Input
 }
 
 // SecretUse is a place in which a job names a secret of its project.
 type SecretUse struct{ Name, Field string }
+
+// ResultUse is a place in which a job reads the result of one it depends on.
+type ResultUse struct {
+	Job   domain.JobKey
+	Key   string
+	Field string
+}
+
+// Results lists where the job reads results, in the order in which it is read.
+func (p *Program) Results() []ResultUse { return p.results }
 
 // Secrets lists where the job names secrets, in the order in which it is read.
 func (p *Program) Secrets() []SecretUse { return p.secrets }
 
 // Compile takes a job's templates apart. The program is nil when there is an issue.
 func Compile(spec domain.JobSpec) (*Program, []Issue) {
-	c := &compiler{params: sortedKeys(spec.Params)}
-	p := &Program{kind: spec.Exec.Type, project: spec.Project, job: spec.Name, raw: spec.Exec.Spec,
+	c := &compiler{spec: spec, params: sortedKeys(spec.Params)}
+	p := &Program{kind: spec.Exec.Type, project: spec.Project, job: spec.Name, raw: spec.Exec.Spec, inputs: spec.Inputs,
 		params: map[string][]part{}, env: map[string][]part{}}
-	for _, name := range c.params {
+	own := c.params
+	c.inputs(p)
+	for _, name := range own {
 		p.params[name] = c.parts("params."+name, spec.Params[name])
 		c.noParams("params."+name, p.params[name])
 		c.noSecrets("params."+name, IDSecretParam, p.params[name])
@@ -83,14 +97,16 @@ func Compile(spec domain.JobSpec) (*Program, []Issue) {
 	if len(c.issues) > 0 {
 		return nil, c.issues
 	}
-	p.secrets = c.secrets
+	p.secrets, p.results = c.secrets, c.results
 	return p, nil
 }
 
 // compiler gathers the issues of one job.
 type compiler struct {
-	params  []string
+	spec    domain.JobSpec
+	params  []string // all names, also of inputs
 	secrets []SecretUse
+	results []ResultUse
 	issues  []Issue
 }
 
@@ -113,6 +129,9 @@ func (c *compiler) parts(field, text string) []part {
 		if p.expr != nil && p.expr.name == nameSecrets {
 			c.secrets = append(c.secrets, SecretUse{p.expr.param, field})
 		}
+		if p.expr != nil && p.expr.name == nameUpstream {
+			c.upstream(field, p)
+		}
 		if p.expr != nil && p.expr.name == nameParams && !slices.Contains(c.params, p.expr.param) {
 			c.issues = append(c.issues, Issue{Field: field, Offset: p.offset, ID: IDParamUnknown, Hint: HintParamDeclare,
 				Args: map[string]string{"param": clip(p.expr.param)}, Word: p.expr.param, Near: c.params})
@@ -134,7 +153,7 @@ func (c *compiler) noParams(field string, parts []part) {
 // every log on the way, of parameters every page.
 func (c *compiler) noSecrets(field, id string, parts []part) {
 	for _, p := range parts {
-		if p.expr != nil && p.expr.name == nameSecrets {
+		if p.expr != nil && c.isSecret(p.expr) {
 			c.add(field, p.offset, id, HintSecretPlace, "expr", p.raw)
 		}
 	}

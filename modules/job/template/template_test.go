@@ -44,13 +44,14 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// What is no value is an error when the job is saved, never an empty text in a run. (G-F10)
 func TestUnknownTemplates(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{}}": IDUnknown, "{{bizdate}}": IDUnknown, "{{biz date}}": IDUnknown, "{{params}}": IDUnknown, "{{params.a-b}}": IDUnknown,
 		"{{shard}}": IDUnknown, "{{BIZ_DATE}}": IDUnknown, "{{ .Names }}": IDUnknown, "{{biz_date-1h}}": IDShift, "{{biz_date-1}}": IDShift,
 		"{{biz_date-99999d}}": IDShift, "{{biz_date | yyyymmdd}}": IDFormat, "{{biz_date | }}": IDFormat, "{{biz_date | YYYY}}": IDFormat,
 		"{{biz_date | HH}}": IDFormat, "{{trace_id | yyyy}}": IDNotDate, "{{expected_time-1d}}": IDNotDate, "{{params.p-1d}}": IDNotDate,
-		"{{upstream.a.result.k}}": IDUpstream, "{{params.q}}": IDParamUnknown, "x {{": IDUnclosed, "{{biz_date\n}}": IDUnclosed,
+		"{{upstream.a.result.k}}": IDUpstreamDep, "{{upstream.a.k}}": IDUpstream, "{{params.q}}": IDParamUnknown, "x {{": IDUnclosed, "{{biz_date\n}}": IDUnclosed,
 	} {
 		_, issues := Compile(envSpec("ok " + text))
 		if len(issues) != 1 || issues[0].ID != want || issues[0].Field != "env.X" {

@@ -56,6 +56,9 @@ func (h *Handlers) offer(ctx context.Context, p *jobs.JobPage, j domain.Job) {
 	p.Delete = action(ctx, j, domain.ActJobDelete, here+"/delete")
 	p.Backfill = action(ctx, j, domain.ActBackfillStart, "/backfills/new?job="+queryText(j.Spec.Key().String()))
 	p.Trigger = jobs.TriggerForm{Action: triggerAction(ctx, j, here+"/trigger"), BizDate: h.today(ctx, j.Spec)}
+	if len(j.Spec.Inputs) > 0 {
+		p.Trigger.Page = here + "/run"
+	}
 }
 
 func flag(on bool, yes, no string) string {

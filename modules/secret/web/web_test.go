@@ -125,7 +125,7 @@ func TestASecretIsKeptAndNeverShown(t *testing.T) {
 			t.Errorf("it opens as %q", got)
 		}
 		see(admin.Submit("/secrets/new", "/secrets", "project", "default", "name", "db", "value", value), 409)
-		see(admin.Submit("/secrets/new", "/secrets", "project", "default", "name", "a b", "value", value), 400)
+		see(admin.Submit("/secrets/new", "/secrets", "project", "default", "name", "a b", "value", value), 422)
 		see(admin.Submit("/secrets/new", "/secrets", "project", "default", "name", "other", "value", value), 303)
 		w.jobs = []string{"nightly"}
 		if a := see(w.API(edge.AdminToken, "DELETE", "/api/v1/secrets/db", ""), 409); !strings.Contains(a.Body, "nightly") {

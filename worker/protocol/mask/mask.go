@@ -31,6 +31,9 @@ type node struct {
 
 // New makes a masker of secrets; nil if there is none that is at least Least bytes long.
 func New(secrets []string) *Masker {
+	if len(secrets) == 0 {
+		return nil
+	}
 	m := &Masker{nodes: make([]node, 1)}
 	for _, s := range secrets {
 		for _, w := range writings(s) {
