@@ -237,11 +237,27 @@ func facts(ctx context.Context, s domain.JobSpec) []jobs.Fact {
 	if s.Broadcast {
 		out = append(out, jobs.Fact{Name: say("fact.shards"), Value: say("fact.broadcast"), Note: say("fact.broadcast_note")})
 	}
+	out = append(out, handed(ctx, s)...)
 	if s.QueueTimeoutSec > 0 {
 		out = append(out, jobs.Fact{Name: say("fact.queue_timeout"), Value: seconds(s.QueueTimeoutSec)})
 	}
 	if s.DepsTimeoutSec > 0 {
 		out = append(out, jobs.Fact{Name: say("fact.deps_timeout"), Value: seconds(s.DepsTimeoutSec)})
+	}
+	return out
+}
+
+// handed says what the job is given and what it hands over.
+func handed(ctx context.Context, s domain.JobSpec) (out []jobs.Fact) {
+	if len(s.Inputs) > 0 {
+		names := make([]string, len(s.Inputs))
+		for i, in := range s.Inputs {
+			names[i] = in.Name
+		}
+		out = append(out, jobs.Fact{Name: i18n.T(ctx, "fact.inputs"), Value: strings.Join(names, ", ")})
+	}
+	if len(s.Outputs) > 0 {
+		out = append(out, jobs.Fact{Name: i18n.T(ctx, "fact.outputs"), Value: strings.Join(s.Outputs, ", ")})
 	}
 	return out
 }
