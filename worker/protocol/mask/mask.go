@@ -140,7 +140,7 @@ type Stream struct {
 	m      *Masker
 	at     int32
 	held   []byte // not passed on yet
-	hidden int    // so many bytes of held, from its start, are part of a secret
+	hidden []bool // which bytes of held are part of a secret
 	stars  bool   // the last that was passed on were stars, and what follows at once and is secret belongs to them
 }
 
@@ -165,49 +165,32 @@ func (s *Stream) Write(out, piece []byte) []byte {
 				continue
 			}
 		}
-		s.held = append(s.held, piece[i])
+		s.held, s.hidden = append(s.held, piece[i]), append(s.hidden, false)
 		s.at = m.next(s.at, piece[i])
 		i++
-		if n := int(m.nodes[s.at].match); n > 0 {
-			out = s.found(out, n)
+		for k := len(s.hidden) - int(m.nodes[s.at].match); k < len(s.hidden); k++ {
+			s.hidden[k] = true
 		}
 		out = s.pass(out, len(s.held)-int(m.nodes[s.at].depth))
 	}
 	return out
 }
 
-// found hides the last n bytes of what is held. What was before them and is not secret stays as it is.
-func (s *Stream) found(out []byte, n int) []byte {
-	from := len(s.held) - n
-	if from > s.hidden {
-		out = s.pass(out, from)
-	}
-	s.hidden = len(s.held)
-	return out
-}
-
-// pass passes on the first n bytes of what is held: those that are hidden as stars.
+// pass passes on the first n bytes of what is held: no secret that is still to be found can begin before their end. Each
+// stretch that is hidden becomes stars.
 func (s *Stream) pass(out []byte, n int) []byte {
-	if n <= 0 {
-		return out
-	}
-	if h := min(n, s.hidden); h > 0 {
-		if !s.stars {
+	for k := range n {
+		switch {
+		case !s.hidden[k]:
+			out = append(out, s.held[k])
+		case !s.stars:
 			out = append(out, Stars...)
 		}
-		s.stars, s.hidden = true, s.hidden-h
-		s.drop(h)
-		n -= h
+		s.stars = s.hidden[k]
 	}
-	if n > 0 {
-		out, s.stars = append(out, s.held[:n]...), false
-		s.drop(n)
-	}
+	s.held, s.hidden = s.held[:copy(s.held, s.held[n:])], s.hidden[:copy(s.hidden, s.hidden[n:])]
 	return out
 }
-
-// drop forgets the first n bytes of what is held and keeps its room.
-func (s *Stream) drop(n int) { s.held = s.held[:copy(s.held, s.held[n:])] }
 
 // Close appends what was held back: the text is over, so that it is no beginning of a secret.
 func (s *Stream) Close(out []byte) []byte {
