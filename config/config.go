@@ -47,6 +47,7 @@ type Worker struct {
 	Lanes     Lanes         `yaml:"lanes" prefix:"lanes."`
 	Sources   []Source      `yaml:"sources"` // databases that sql tasks may name
 	Users     []string      `yaml:"users"`   // accounts that shell tasks may ask to run as
+	Plugins   string        `yaml:"plugins"` // the folder of plug-ins; "" = plugins below Data
 	LostAfter time.Duration `yaml:"lost_after"`
 }
 

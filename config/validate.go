@@ -43,6 +43,7 @@ func (c Config) generalChecks(mode Mode) []check {
 		{"log.level", oneOf(c.Log.Level, []string{"debug", "info", "warn", "error"})},
 		{"log.format", oneOf(c.Log.Format, []string{"text", "json"})},
 		{"worker.name", wrongWorkerName(c.Worker.Name)},
+		{"worker.plugins", wrongText(c.Worker.Plugins, 4096)},
 		{"admin_password", wrongPassword(string(c.AdminPassword))},
 		{"bootstrap_token", wrongToken(string(c.BootstrapToken))},
 		{"pprof_token", wrongPprofToken(string(c.PprofToken))},

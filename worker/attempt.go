@@ -67,6 +67,9 @@ func (n *Node) unable(a *attempt, e types.Executor, now time.Time) string {
 	if e == nil {
 		return fmt.Sprintf("this worker has no executor of type %q", a.task.ExecType)
 	}
+	if fault := faultOf(e); fault != "" {
+		return "not started: " + fault
+	}
 	if n.stopping.Load() {
 		return "not started: " + runner.ErrShutdown.Error()
 	}
@@ -227,8 +230,8 @@ func handedOver(o types.Outcome, file string) types.Outcome {
 }
 
 func taskOf(t protocol.Task) types.Task {
-	out := types.Task{Attempt: t.Attempt, Ordinal: t.Ordinal, TraceID: t.TraceID, Project: t.Project, JobName: t.TaskName,
-		BizDate: t.BizDate, Exec: t.Exec, Env: t.Env, Params: t.Params, Net: policyOf(t.Net)}
+	out := types.Task{Attempt: t.Attempt, Ordinal: t.Ordinal, Type: t.ExecType, TaskID: t.TaskID, TraceID: t.TraceID, Project: t.Project, JobName: t.TaskName,
+		BizDate: t.BizDate, Exec: t.Exec, Env: t.Env, Params: t.Params, Shard: t.Shard, Net: policyOf(t.Net)}
 	if t.Expected != 0 {
 		out.ExpectedAt = time.UnixMilli(t.Expected)
 	}
@@ -351,6 +354,10 @@ func report(a *attempt, s span, o types.Outcome, kept runner.Stats) protocol.Rep
 	if o.Run.ExitCode >= 0 {
 		code := o.Run.ExitCode
 		r.ExitCode = &code
+	}
+	if o.Refused {
+		r.Outcome = protocol.OutcomeRefused
+		return r
 	}
 	switch o.Run.Outcome {
 	case runner.Success:

@@ -106,6 +106,9 @@ func (n *Node) beatLoop(ctx context.Context) {
 func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 	limit, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
+	if err := n.describe(); err != nil {
+		n.log.Warn("what the types take can't be told", "err", err)
+	}
 	hb := n.heartbeat()
 	sent, wall := n.cfg.Boot(), n.cfg.Now()
 	b, err := n.link.Beat(limit, hb, n.cfg.LostAfter)
@@ -126,6 +129,7 @@ func (n *Node) beat(ctx context.Context) (transport.Beaten, error) {
 		n.beatFault.Store(nil)
 		n.answered.Store(int64(sent))
 		n.runner.Renewed(sent)
+		n.tellTypes(limit)
 	}
 	return b, nil
 }
@@ -155,7 +159,7 @@ func (n *Node) heartbeat() protocol.Heartbeat {
 		state = protocol.WorkerDraining
 	}
 	return protocol.Heartbeat{Name: n.name, UID: n.uid, Boot: n.boot, Seq: n.meter.beats.Add(1), State: state,
-		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: sortedKeys(n.types), Threadless: n.threadless(), Tags: append([]string{}, n.cfg.Tags...), Lanes: n.cfg.Lanes,
+		Host: n.host, IP: n.ip, Version: n.cfg.Version, Types: n.announced(), Catalog: n.catalog.rev, Threadless: n.threadless(), Tags: append([]string{}, n.cfg.Tags...), Lanes: n.cfg.Lanes,
 		Cores: runtime.NumCPU(), Running: run, MeanMs: meanMs, SkewMs: time.Duration(n.skew.Load()).Milliseconds(),
 		Disk: n.disk(), Started: n.began.UnixMilli(), Held: held}
 }

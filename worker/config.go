@@ -36,6 +36,11 @@ type Config struct {
 	Grace time.Duration
 	// Watchdog is the command line of the watchdog; see runner.Config.
 	Watchdog []string
+	// Plugins tells how the plug-ins stand whose types Open's build gave; nil: there are none. It is asked with each heartbeat.
+	Plugins func() []protocol.PluginState
+	// End is called once when the last task has ended, before the watchdog is: what was started beside them ends there. Nil:
+	// nothing was.
+	End func()
 	// Log gets one line for what a person should know. Nil discards.
 	Log *slog.Logger
 	// Now and Boot are the clocks; nil means the machine's (wall clock and CLOCK_BOOTTIME).

@@ -83,8 +83,8 @@ type Part struct {
 // Readiness is what /readyz answers. A worker needs Redis, for its work and to be known, and its journal; no database.
 type Readiness struct {
 	Status
-	Ready bool            `json:"ready"` // every part is well
-	Parts map[string]Part `json:"parts"` // redis, registry, journal, clock, worker
+	Ready bool            `json:"ready"` // every part is well but plugins, without which it does its other work
+	Parts map[string]Part `json:"parts"` // redis, registry, journal, clock, worker, and plugins where it has any
 }
 
 // askLimit is how long readiness waits for Redis.
@@ -109,6 +109,9 @@ func (n *Node) readiness(ctx context.Context) Readiness {
 		if !p.OK && r.Error == "" {
 			r.Error = name + ": " + p.Note
 		}
+	}
+	if len(n.plugins()) > 0 {
+		r.Parts["plugins"] = partOf(n.pluginFaults())
 	}
 	return r
 }

@@ -62,6 +62,7 @@ type Node struct {
 	beatNow   chan struct{}
 	diskBad   chan struct{} // capacity 1: the journal has just refused something
 	fatal     chan error    // capacity 1: why the node cannot go on
+	catalog   catalogue
 
 	place []byte // see ownPlace
 	// doubted is what a life left that may not be over; it is settled when the name is ours. Nil: nothing is in doubt.
@@ -350,6 +351,9 @@ func (n *Node) returnUnstarted(reason, outcome, message string) {
 
 // close frees what Open took. Loops and tasks have ended.
 func (n *Node) close() {
+	if n.cfg.End != nil {
+		n.cfg.End()
+	}
 	if err := n.runner.Close(); err != nil {
 		n.log.Warn("closing the watchdog", "err", err)
 	}

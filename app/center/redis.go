@@ -146,6 +146,13 @@ func (r *registry) Beats(ctx context.Context) (beats []protocol.Heartbeat, empti
 	return beats, emptied, err
 }
 
+// Catalog reads what a worker told of its types.
+func (r *registry) Catalog(ctx context.Context, worker string) (protocol.Catalog, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, registryPatience)
+	defer cancel()
+	return transport.Catalog(ctx, r.registry, worker)
+}
+
 // ask probes all at a time, so that what is said of one does not depend on the other,
 // and notes how each stands.
 func (r *registry) ask(ctx context.Context) (emptied bool, err error) {

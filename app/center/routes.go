@@ -42,7 +42,7 @@ func (l *life) routes(c *core, zone *time.Location) []httpx.Route {
 		&accessweb.Handlers{Access: c.access},
 		&jobweb.Handlers{Jobs: c.jobs, Pauses: c.plans, Fires: c.triggers, Days: c.instances, Instances: c.instances, Words: words.Wording{}},
 		&instanceweb.Handlers{Records: records, Requests: requests, Jobs: c.jobs, Projects: projects{c.access}, Secrets: jobSecrets{c.secrets.Store}},
-		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand, Deaf: outages{l, c}.deaf, Now: c.now},
+		&fleetweb.Handlers{Drains: fleet.Drains{Store: c.workers, Audit: audit{c.access}}, Start: workerCommand, Deaf: outages{l, c}.deaf, Now: c.now, Offers: c.workers.Offers},
 		&boardweb.Handlers{Reader: &board.Reader{Store: c.board, Instances: c.instances, Jobs: c.jobs, Deps: c.graph, Plans: c.plans, Zone: zone},
 			Search: &board.Search{Jobs: finder{c.jobs}, Instances: c.instances, Workers: c.workers}, Stale: c.graph, Now: c.now, NoWrites: l.noWrites,
 			Unreached: outages{l, c}.unreached, Workers: c.workers, Broker: presence{c.db}, Untaken: untaken{c}.first},

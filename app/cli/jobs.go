@@ -246,6 +246,7 @@ func (p *process) workers() *cobra.Command {
 		}
 		head := []string{"WORKER", "BOOT", "STATE", "HOST", "IP", "VERSION", "TYPES", "TAGS", "RUNNING", "LAST SEEN"}
 		return p.list(ctx, listing{name: "workers", query: q, head: head, beside: p.noteDeaf, cells: func(r row) []string {
+			p.notePlugins(r)
 			return []string{r.text("name"), r.text("boot"), p.standing(r), r.text("host"), r.text("ip"), r.text("version"),
 				r.text("types"), r.text("tags"), running(r), p.when(r.moment("seenAt"))}
 		}})

@@ -29,6 +29,7 @@ import (
 	"github.com/axsched/ax/worker/types"
 	typehttp "github.com/axsched/ax/worker/types/http"
 	"github.com/axsched/ax/worker/types/noop"
+	"github.com/axsched/ax/worker/types/plugin"
 	"github.com/axsched/ax/worker/types/program"
 	"github.com/axsched/ax/worker/types/python"
 	"github.com/axsched/ax/worker/types/shell"
@@ -52,6 +53,7 @@ func Open(c config.Config, version string, link *transport.Link, now func() time
 		return nil, fmt.Errorf("worker.sources: %w", err)
 	}
 	data := filepath.Join(c.Data, "worker")
+	var plugins *plugin.Set
 	return worker.Open(worker.Config{
 		Name:    c.Worker.Name,
 		Data:    data,
@@ -64,9 +66,13 @@ func Open(c config.Config, version string, link *transport.Link, now func() time
 		Grace:     grace(c.Timeouts.Shutdown),
 		Log:       slog.Default(),
 		Now:       now,
+		Plugins:   func() []protocol.PluginState { return plugins.States() },
+		End:       func() { _ = plugins.Close() },
 	}, link, func(r *runner.Runner) []types.Executor {
-		return []types.Executor{shell.New(r, "", program.NewUsers(c.Worker.Users)), python.New(r, filepath.Join(data, "python")),
+		own := []types.Executor{shell.New(r, "", program.NewUsers(c.Worker.Users)), python.New(r, filepath.Join(data, "python")),
 			typehttp.New(version, netguard.NewBook(c.Stores()...)), databases, noop.Executor{}}
+		plugins = openPlugins(c, r, own)
+		return append(own, plugins.Executors()...)
 	})
 }
 
@@ -89,6 +95,20 @@ func offers(c config.Config) []string {
 		out = append(out, protocol.UserTag+name)
 	}
 	return out
+}
+
+// openPlugins begins to load the plug-ins of a set-up; no type of theirs may be one of own.
+func openPlugins(c config.Config, r *runner.Runner, own []types.Executor) *plugin.Set {
+	folder := c.Worker.Plugins
+	if folder == "" {
+		folder = filepath.Join(c.Data, "plugins")
+	}
+	var taken []string
+	for _, e := range own {
+		taken = append(taken, e.Type())
+	}
+	return plugin.Open(plugin.Options{Folder: folder, Home: filepath.Join(c.Data, "worker", "plugins"), Runner: r, Env: program.BaseEnv(),
+		Log: slog.Default(), Taken: taken})
 }
 
 // afterGrace is what killing, dumping, reporting and leaving may take of the time from the signal to the end.

@@ -14,7 +14,7 @@ has mariadbd && has mariadb-install-db && has my_print_defaults || want mariadb-
 has redis-server || want redis-server
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgresql
 has chromium || want chromium
-has python3 || want python3-minimal
+python3 -c "import venv, ensurepip" 2>/dev/null || want python3 python3-venv # plug-ins make virtual environments
 has git || want git
 if ! has gcc || [ ! -e /usr/include/stdlib.h ]; then want gcc libc6-dev; fi # the race detector links with it
 if ! has fc-list || ! fc-list 2>/dev/null | grep -qi 'cjk'; then want fontconfig fonts-noto-cjk fonts-dejavu-core; fi

@@ -12,6 +12,8 @@ type Worker struct {
 	IP      string
 	Version string
 	Types   []string
+	// Catalog is the word for what it tells of its types; "" = nothing. Not stored here.
+	Catalog string
 	// Threadless are those of the types whose tasks take no thread of a lane; not
 	// stored.
 	Threadless []string

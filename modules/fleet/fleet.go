@@ -21,6 +21,8 @@ type Registry interface {
 	Beats(ctx context.Context) (beats []protocol.Heartbeat, emptied bool, err error)
 	// Forget removes the queues, the inbox and the place of a life that is over.
 	Forget(ctx context.Context, worker string, boot int64) error
+	// Catalog reads what a worker told of its types; false: nothing is there.
+	Catalog(ctx context.Context, worker string) (protocol.Catalog, bool, error)
 }
 
 // Watch judges the heartbeats. It is for one goroutine; make it with New.
@@ -55,6 +57,7 @@ type life struct {
 	refusing time.Time           // of the rows: since when it refuses work; zero: it does not
 	there    bool                // it stood in the registry, which has lost nothing since
 	missing  int                 // for how many looks it has not stood there any more
+	catalog  string              // what is kept of its types
 }
 
 // refuses is since when a life refuses work, by its newest heartbeat; changed says that it
@@ -129,6 +132,7 @@ func (w *Watch) Look(ctx context.Context) (domain.FleetView, error) {
 		slog.Warn("who is to drain could not be read; going on with what was known", "error", err)
 	}
 	w.save(ctx, mono, fresh || len(gone) > 0)
+	w.describe(ctx)
 	w.forget(beats)
 	return domain.FleetView{Workers: w.workers(), Gone: gone, Emptied: emptied, Partial: w.partial()}, nil
 }
@@ -211,8 +215,8 @@ func (w *Watch) observe(beats []protocol.Heartbeat, mono time.Time) (gone []doma
 			}
 			fresh = true
 		case l.seq != hb.Seq:
-			fresh = fresh || l.lost || !l.proven || changed || l.beat.State != hb.State || l.beat.Running > 0 && hb.Running == 0 && hb.State == protocol.WorkerDraining
-			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, heard: mono, beat: hb, proven: true, refusing: refusing}
+			fresh = fresh || l.lost || !l.proven || changed || l.beat.State != hb.State || l.beat.Running > 0 && hb.Running == 0 && hb.State == protocol.WorkerDraining || l.beat.Catalog != hb.Catalog
+			*l = life{boot: hb.Boot, seq: hb.Seq, at: mono, heard: mono, beat: hb, proven: true, refusing: refusing, catalog: l.catalog}
 		}
 	}
 	return gone, fresh

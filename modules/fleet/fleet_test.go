@@ -25,6 +25,7 @@ type hall struct {
 	db         *dbx.DB
 	mono, wall time.Time
 	beats      map[string]protocol.Heartbeat
+	catalogs   map[string]protocol.Catalog
 	emptied    bool
 	gone       []domain.Boot // told while time passed
 	err        error
@@ -62,6 +63,12 @@ func (h *hall) Beats(context.Context) ([]protocol.Heartbeat, bool, error) {
 
 // Forget is the registry's.
 func (h *hall) Forget(context.Context, string, int64) error { return h.err }
+
+// Catalog is the registry's.
+func (h *hall) Catalog(_ context.Context, worker string) (protocol.Catalog, bool, error) {
+	c, ok := h.catalogs[worker]
+	return c, ok, nil
+}
 
 // beat lets workers write a heartbeat each.
 func (h *hall) beat(names ...string) {
@@ -503,5 +510,59 @@ func TestItIsToldWhetherSomebodyMayBeMissing(t *testing.T) {
 		h.pass(time.Second)
 		h.beat("a", "c")
 		partial(false, "c is new")
+	})
+}
+
+// What a worker tells of its types is read once for each word of it, kept with its rows, and told to whoever asks what can be run.
+func TestWhatAWorkerTellsOfItsTypesIsKept(t *testing.T) {
+	each(t, func(t *testing.T, h *hall) {
+		h.catalogs = map[string]protocol.Catalog{}
+		tell := func(name, rev, version string, boot int64) {
+			hb := h.beats[name]
+			hb.Catalog, hb.Types = rev, []string{"shell", "acme_copy"}
+			h.beats[name] = hb
+			h.catalogs[name] = protocol.Catalog{Worker: name, Boot: boot, Rev: rev, Types: []protocol.TypeDescription{{Type: "acme_copy", Version: version, Plugin: "acme",
+				About: protocol.Words{"en": "copies", "zh-CN": "复制"}, Params: []protocol.TypeParam{{Name: "table", Kind: "text", Required: true, Label: protocol.Words{"zh-CN": "表"}}}}},
+				Plugins: []protocol.PluginState{{Name: "bad", State: protocol.PluginFailed, Fault: "no licence"}}}
+			h.pass(time.Second)
+			h.beat("a", "b")
+			h.want("[a b] | []")
+		}
+		h.live("a", "b")
+		if got, err := h.store.Catalogs(t.Context()); err != nil || len(got) != 0 {
+			t.Fatalf("%v, %v", got, err)
+		}
+		tell("a", "r1", "1.9", 1)
+		tell("b", "r2", "1.10", 1)
+		offers, err := h.store.Offers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := offers["acme_copy"]
+		if fmt.Sprint(o.By) != "[a b]" || o.Description.Version != "1.10" || o.Description.About.In("zh-CN") != "复制" || o.Description.Params[0].LabelIn("zh-CN") != "表" || o.Description.Params[0].LabelIn("en") != "table" {
+			t.Errorf("%+v", o)
+		}
+		if o := offers["shell"]; len(o.By) != 2 || o.Description.Params != nil {
+			t.Errorf("%+v", o)
+		}
+		tell("a", "r3", "2", 7) // of another boot: not what the heartbeat means
+		got, err := h.store.Catalogs(t.Context())
+		if err != nil || got["a"].Rev != "r1" || got["b"].Plugins[0].Fault != "no licence" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		tell("a", "r3", "2", 1)
+		if got, err = h.store.Catalogs(t.Context()); err != nil || got["a"].Rev != "r3" {
+			t.Errorf("%+v, %v", got["a"], err)
+		}
+		h.restart()
+		h.look()
+		for range 12 {
+			h.pass(time.Second)
+			h.beat("b")
+			h.look()
+		}
+		if offers, err = h.store.Offers(t.Context()); err != nil || fmt.Sprint(offers["acme_copy"].By) != "[b]" {
+			t.Errorf("with a lost: %+v, %v", offers, err)
+		}
 	})
 }

@@ -16,11 +16,13 @@ func SettingsText(raw json.RawMessage) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
+	for _, k := range sortedNames(keys) {
 		b.WriteString(scalarText(k) + ": " + valueText(keys[k]) + "\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // objectOf reads a JSON object, its numbers as they are written.
 func objectOf(raw json.RawMessage) (map[string]any, error) {
@@ -58,7 +60,7 @@ func flowText(v any) string {
 		return valueText(v)
 	case map[string]any:
 		var items []string
-		for _, k := range slices.Sorted(maps.Keys(v)) {
+		for _, k := range sortedNames(v) {
 			items = append(items, quoted(k)+": "+flowText(v[k]))
 		}
 		return "{" + strings.Join(items, ", ") + "}"

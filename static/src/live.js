@@ -40,6 +40,7 @@ export function startLive(htmx) {
 async function morph(htmx, region, fresh) {
   const next = fresh.getElementById(region.id);
   if (!next) return;
+  for (const open of region.querySelectorAll("details[open][id]")) next.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
   await htmx.swap({ sourceElement: region, target: region, text: next.outerHTML, swap: "outerMorph" });
 }
 

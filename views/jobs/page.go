@@ -174,8 +174,8 @@ type EditPage struct {
 	CancelURL   string
 	Conflict    string // someone saved a version meanwhile: which, who
 	ConflictURL string
-	JobNames    []string // for the dependency list
-	Types       []string // that are offered; any other word can be typed
+	JobNames    []string     // for the dependency list
+	Types       []TypeChoice // that are offered; any other word can be typed
 	Key         string
 }
 
@@ -193,6 +193,21 @@ type ShortForm struct {
 
 	Calendar, CalendarOn, CalendarElse, BizDate, Misfire, Overlap, Pool string
 	BizDates                                                            []string // rules that are offered
+}
+
+// TypeChoice is a type that is offered. Known says that its Fields are all that it takes; Rest are settings that none of them is
+// for, as YAML. Fields are posted under their names, Rest as rest.NAME.
+type TypeChoice struct {
+	Name, About, Rest string
+	Known             bool
+	Fields            []TypeField
+}
+
+// TypeField is one key of a type. Kind is text, number, boolean, list or map.
+type TypeField struct {
+	Name, Key, Label, Help, Kind, Default, Value string
+	Choices                                      []string
+	Required                                     bool
 }
 
 // When is what the builder shows, in the words of domain.Choice.
@@ -214,6 +229,19 @@ func (f ShortForm) asRun() string {
 		return f.Command
 	}
 	return strings.TrimSuffix("type: "+f.Type+"\n"+f.Settings, "\n")
+}
+
+// part is the part of the form that is for the type: its own, or the one for all others.
+func (p EditPage) part() string {
+	if p.Form.shell() {
+		return p.Form.Type
+	}
+	for _, t := range p.Types {
+		if t.Known && t.Name == p.Form.Type {
+			return t.Name
+		}
+	}
+	return ""
 }
 
 // kept are the keys that the form has no field for.

@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -62,6 +63,24 @@ func skewText(ctx context.Context, d time.Duration) string {
 }
 
 func score(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// pluginName names a plug-in with its version.
+func pluginName(p Plugin) string { return strings.TrimSpace(p.Name + " " + p.Version) }
+
+// paramWords says of a parameter what it is, whether it must be there and what it may be.
+func paramWords(ctx context.Context, p Param) string {
+	said := []string{i18n.T(ctx, "param.kind."+p.Kind)}
+	if p.Required {
+		said = append(said, i18n.T(ctx, "param.required"))
+	}
+	if p.Default != "" {
+		said = append(said, i18n.T(ctx, "param.default", "value", p.Default))
+	}
+	if len(p.Choices) > 0 {
+		said = append(said, i18n.T(ctx, "param.choices", "values", strings.Join(p.Choices, ", ")))
+	}
+	return strings.Join(said, ", ")
+}
 
 // domID makes a worker's place in the list into an id for its dialogs.
 func domID(what string, i int) string { return what + "-" + strconv.Itoa(i) }

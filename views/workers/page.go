@@ -27,6 +27,8 @@ type Row struct {
 	Boot          int64
 	Version       string
 	Types, Tags   []string
+	Described     []Type   // what it told of its types; empty: nothing
+	Plugins       []Plugin // how they stand
 	Lanes         []Lane
 	Running       int
 	Cores         int
@@ -42,6 +44,25 @@ type Row struct {
 	RunningURL    string
 	Drain         ui.Action // posts
 	Resume        ui.Action // posts
+}
+
+// Type is what a type takes. Free: whatever a job gives.
+type Type struct {
+	Name, Version, Plugin, About string
+	Free                         bool
+	Params                       []Param
+}
+
+// Param is one key of a job's exec.
+type Param struct {
+	Name, Kind, Default, Label, About string
+	Required                          bool
+	Choices                           []string
+}
+
+// Plugin is how a plug-in stands: loading, ready or failed.
+type Plugin struct {
+	Name, Version, State, Fault string
 }
 
 // Lane is one queue of the worker with its threads. Busy < 0 is unknown.

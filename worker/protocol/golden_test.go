@@ -30,7 +30,12 @@ func samples() map[string]any {
 	report := protocol.Report{Attempt: 7215840113459200001, Outcome: protocol.OutcomeError, ExitCode: pointer(3),
 		Message: "exit code 3", Result: json.RawMessage(`{"rows":12}`), Started: 1704045600100, Finished: 1704045601100, LogLines: 12}
 	up := func(u protocol.Uplink) protocol.Uplink { u.Worker, u.Boot = "w1", 3; return u }
+	param := protocol.TypeParam{Name: "table", Kind: protocol.KindText, Required: true, Default: "orders", Choices: []string{"orders", "pay"},
+		Label: protocol.Words{"en": "Table", "zh-CN": "表"}, About: "what is copied", Help: protocol.Words{"zh-CN": "复制什么"}}
 	all := map[string]any{
+		"catalog": protocol.Catalog{Worker: "w1", Boot: 3, Rev: "0123456789ab", Types: []protocol.TypeDescription{{Type: "acme_copy", Version: "1.0", Plugin: "acme",
+			About: protocol.Words{"en": "copies"}, Threadless: true, Params: []protocol.TypeParam{param}}},
+			Plugins: []protocol.PluginState{{Name: "acme", Version: "1.0", Types: []string{"acme_copy"}, State: protocol.PluginFailed, Fault: "no licence"}}},
 		"message": protocol.Message{ID: "m-1", Epoch: 5, Sent: 1704045600000, IDs: []int64{7215840113459200001, 7215840113459200002}},
 		"uplink-claim": up(protocol.Uplink{Claim: &protocol.Claim{Message: "m-1", Nonce: "N1",
 			IDs: []int64{7215840113459200001}}}),
@@ -46,7 +51,7 @@ func samples() map[string]any {
 			json.RawMessage(`[1,1704045600200,"out","hello <b>"]`), json.RawMessage(`[2,1704045600201,"err","a long"]`),
 			json.RawMessage(`[2,1704045600201,"err"," line",true]`), json.RawMessage(`[3,1704045600202,"gap","120 4096"]`)}},
 		"heartbeat": protocol.Heartbeat{Name: "w1", UID: "0123456789abcdef0123456789abcdef", Boot: 3, Seq: 12, Threadless: []string{"noop"},
-			State: protocol.WorkerDraining, Host: "host-1", IP: "10.0.0.7", Version: "v1.0.0", Types: []string{"http", "shell"},
+			State: protocol.WorkerDraining, Host: "host-1", IP: "10.0.0.7", Version: "v1.0.0", Types: []string{"http", "shell"}, Catalog: "0123456789ab",
 			Tags: []string{"gpu"}, Lanes: map[string]int{"default": 8, "high": 4}, Cores: 2, Running: 1, MeanMs: 1500, SkewMs: -3, Disk: "disk full (no space left on device)",
 			Started: 1704045000000, Held: []int64{7215840113459200001}, Stamp: 1},
 	}

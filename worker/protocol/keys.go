@@ -8,6 +8,8 @@ const (
 	KeyHolders = "ax:holders"
 	// KeyWorkers is a hash: worker name → Heartbeat as JSON.
 	KeyWorkers = "ax:workers"
+	// KeyCatalogs is a hash: worker name → Catalog as JSON, written when it changes.
+	KeyCatalogs = "ax:catalogs"
 	// KeyClock is a hash that the active broker writes at each look at the registry:
 	// "stamp" by Redis' clock, and "ahead", how far that clock is before the
 	// database's, in milliseconds; so a worker is compared with the database's clock

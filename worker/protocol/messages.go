@@ -200,6 +200,8 @@ type Heartbeat struct {
 	IP      string   `json:"ip"`
 	Version string   `json:"version"`
 	Types   []string `json:"types"`
+	// Catalog is the Rev of what the types take, which stands in the registry; "" = this worker tells nothing of it.
+	Catalog string `json:"catalog,omitempty"`
 	// Threadless are those of the types whose tasks take no thread of a lane.
 	Threadless []string       `json:"threadless,omitempty"`
 	Tags       []string       `json:"tags"`

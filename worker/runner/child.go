@@ -28,8 +28,22 @@ type child struct {
 	unheard *string       // why it was, where that is known; likewise
 }
 
-// start forks the program in a session of its own and hands it to the watchdog.
+// start forks the program in a session of its own, hands it to the watchdog and takes its output.
 func (r *Runner) start(spec Spec, out *Capture) (*child, error) {
+	c, err := r.fork(spec, out)
+	if err != nil {
+		return nil, err
+	}
+	r.guard.started(c)
+	for i, f := range c.pipes {
+		c.pumps.Go(func() { pump(f, []Stream{Out, Err}[i], out) })
+	}
+	go c.feed()
+	return c, nil
+}
+
+// fork starts the program in a session of its own, with a pipe for each of its streams.
+func (r *Runner) fork(spec Spec, out *Capture) (*child, error) {
 	path, err := program(spec.Argv[0])
 	if err != nil {
 		return nil, err
@@ -57,12 +71,7 @@ func (r *Runner) start(spec Spec, out *Capture) (*child, error) {
 	}
 	c.pid = pid
 	r.own(pid, c)
-	r.guard.started(c)
 	noCore(pid)
-	for i, f := range c.pipes {
-		c.pumps.Go(func() { pump(f, []Stream{Out, Err}[i], out) })
-	}
-	go c.feed()
 	go c.watch()
 	return c, nil
 }

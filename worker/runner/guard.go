@@ -165,7 +165,11 @@ func (g *guard) tell(line string) {
 }
 
 // started tells of a task whose leader is alive or a zombie of ours.
-func (g *guard) started(c *child) {
+func (g *guard) started(c *child) { g.serving(c, c.spec.Attempt) }
+
+// serving tells of a task that a process works at which may be older than the task: its limits are the task's, its
+// marker its own.
+func (g *guard) serving(c *child, attempt int64) {
 	p, err := readProc(c.pid)
 	if err != nil {
 		return // can't be, while the leader is unreaped; its marker would still be found
@@ -174,10 +178,10 @@ func (g *guard) started(c *child) {
 	if !c.spec.Deadline.IsZero() {
 		killAt = bootClock() + time.Until(c.spec.Deadline) + c.spec.Grace + watchdogSlack
 	}
-	line := fmt.Sprintf("%s %d %d %d %d %d\n", wordStarted, c.spec.Attempt, c.pid, p.start, killAt, c.spec.Unrenewed)
+	line := fmt.Sprintf("%s %d %d %d %d %d %d\n", wordStarted, attempt, c.pid, p.start, killAt, c.spec.Unrenewed, c.spec.Attempt)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tasks[c.spec.Attempt] = line
+	g.tasks[attempt] = line
 	g.tell(line)
 }
 

@@ -14,9 +14,9 @@ import (
 
 // The worker speaks to its watchdog over a pipe, one line a message:
 //
-//	s <attempt> <pid> <start ticks> <kill at> <unrenewed>   a task has started
-//	e <attempt>                                             it has ended
-//	r <boot clock>                                          the center answered a heartbeat sent then
+//	s <attempt> <pid> <start ticks> <kill at> <unrenewed> <marker>   a task has started
+//	e <attempt>                                                      it has ended
+//	r <boot clock>                                                   the center answered a heartbeat sent then
 //
 // Times are nanoseconds of the boot clock, 0 where there is none. The end of the pipe is the end of the worker. Another
 // pipe leads back, for what a worker that stands still does not see:
@@ -40,7 +40,8 @@ type watched struct {
 	killAt    time.Duration
 	unrenewed time.Duration
 	heard     time.Duration
-	watched   bool // for its end
+	watched   bool  // for its end
+	marker    int64 // the attempt in the environment of its processes; a service's own number where one runs it
 }
 
 // watchdog is the state of the process beside the worker.
@@ -140,9 +141,9 @@ func (w *watchdog) hear(line string) error {
 		n[i] = v
 	}
 	switch {
-	case len(f) == 6 && f[0] == wordStarted:
+	case len(f) == 7 && f[0] == wordStarted:
 		w.tasks[n[1]] = watched{leader: proc{pid: int(n[2]), start: uint64(n[3])},
-			killAt: time.Duration(n[4]), unrenewed: time.Duration(n[5]), heard: bootClock()}
+			killAt: time.Duration(n[4]), unrenewed: time.Duration(n[5]), heard: bootClock(), marker: n[6]}
 	case len(f) == 2 && f[0] == wordEnded:
 		delete(w.tasks, n[1])
 		w.exits.forget(n[1])
@@ -188,7 +189,7 @@ func (w *watchdog) enforce(now time.Duration) {
 			continue
 		}
 		delete(w.tasks, id)
-		attempt := strconv.FormatInt(id, 10)
+		attempt := strconv.FormatInt(t.marker, 10)
 		killed, left, err := hunt{leaders: []proc{t.leader}, match: func(env []byte) bool {
 			a, _ := envValue(env, attemptKey)
 			return a == attempt && w.ours(env)

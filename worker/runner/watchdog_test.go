@@ -203,14 +203,14 @@ func TestRecycledNumberIsNotHit(t *testing.T) {
 	p, err := readProc(cmd.Process.Pid)
 	must(t, err)
 	w := &watchdog{marker: Marker{UID: newUID(t), Boot: 1}, tasks: map[int64]watched{}, log: io.Discard}
-	must(t, w.hear(fmt.Sprintf("s 1 %d %d 1 0", p.pid, p.start-1)))
+	must(t, w.hear(fmt.Sprintf("s 1 %d %d 1 0 1", p.pid, p.start-1)))
 	w.enforce(bootClock())
 	w.sweep()
 	if now, err := readProc(p.pid); err != nil || now.dead() {
 		t.Fatal("a stranger with the same number was killed")
 	}
 	(proc{pid: p.pid, start: p.start + 1}).kill()
-	must(t, w.hear(fmt.Sprintf("s 1 %d %d 1 0", p.pid, p.start)))
+	must(t, w.hear(fmt.Sprintf("s 1 %d %d 1 0 1", p.pid, p.start)))
 	w.enforce(bootClock())
 	if now, err := readProc(p.pid); err == nil && !now.dead() {
 		t.Error("the right one was not killed: the test proves nothing")
@@ -297,12 +297,12 @@ func TestACauseThatNamesTheSilenceIsALoss(t *testing.T) {
 
 func TestWatchdogUnderstandsOnlyItsWords(t *testing.T) {
 	w := &watchdog{tasks: map[int64]watched{}, log: io.Discard}
-	for _, line := range []string{"", "x", "s 1 2", "e x", "s 1 2 3 4 x", "r"} {
+	for _, line := range []string{"", "x", "s 1 2", "e x", "s 1 2 3 4 5", "s 1 2 3 4 5 x", "r"} {
 		if w.hear(line) == nil {
 			t.Errorf("%q was taken", line)
 		}
 	}
-	must(t, w.hear("s 1 2 3 5000000000 2000000000"))
+	must(t, w.hear("s 1 2 3 5000000000 2000000000 1"))
 	must(t, w.hear("r 1000000000"))
 	if got := w.tasks[1].limit(w.renewed); got != 3*time.Second {
 		t.Errorf("limit %v, want the earlier of deadline and lease", got)

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -78,6 +79,18 @@ func Leave(ctx context.Context, c redis.UniversalClient, name, uid string, boot 
 		return fmt.Errorf("leave of %s: %w", name, err)
 	}
 	return nil
+}
+
+// Catalog reads what a worker's types take. ok is false where nothing is there, or nothing that can be read.
+func Catalog(ctx context.Context, c redis.UniversalClient, worker string) (cat protocol.Catalog, ok bool, err error) {
+	body, err := c.HGet(ctx, protocol.KeyCatalogs, worker).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return cat, false, nil
+	}
+	if err != nil {
+		return cat, false, fmt.Errorf("catalogue of %s: %w", worker, foreign(ctx, c, err, protocol.KeyCatalogs))
+	}
+	return cat, json.Unmarshal(body, &cat) == nil && cat.Worker == worker, nil
 }
 
 // Workers returns the last heartbeat of every worker that holds its name, with Stamp set, and Redis' clock. A

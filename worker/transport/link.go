@@ -70,10 +70,18 @@ func (l *Link) Holder(ctx context.Context, name string) (uid string, boot int64,
 	return parts[0], boot, nil
 }
 
+// Tell writes what a worker's types take, a protocol.Catalog as JSON.
+func (l *Link) Tell(ctx context.Context, name string, catalog []byte) error {
+	if err := l.Registry.HSet(ctx, protocol.KeyCatalogs, name, catalog).Err(); err != nil {
+		return fmt.Errorf("catalogue of %s: %w", name, foreign(ctx, l.Registry, err, protocol.KeyCatalogs))
+	}
+	return nil
+}
+
 // Leave takes the worker off the registry and its empty queues and inbox away. What a queue still holds is lost, and
 // comes back by the center's own deadlines.
 func (l *Link) Leave(ctx context.Context, name, uid string, boot int64) error {
-	return errors.Join(Leave(ctx, l.Registry, name, uid, boot), Forget(ctx, l.Transport, name, boot))
+	return errors.Join(Leave(ctx, l.Registry, name, uid, boot), Forget(ctx, l.Transport, name, boot), l.Registry.HDel(ctx, protocol.KeyCatalogs, name).Err())
 }
 
 // Write appends entries to streams (see the function Write).

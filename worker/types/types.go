@@ -13,6 +13,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/axsched/ax/worker/protocol"
 	"github.com/axsched/ax/worker/protocol/netguard"
 	"github.com/axsched/ax/worker/runner"
 )
@@ -32,7 +33,9 @@ type Executor interface {
 // Task is one attempt as the center rendered it: no template is left in it.
 type Task struct {
 	Attempt    int64
-	Ordinal    int // of the attempt within its run, from 1, for people
+	Ordinal    int    // of the attempt within its run, from 1, for people
+	Type       string // the word of the type
+	TaskID     string // for people
 	TraceID    string
 	Project    string
 	JobName    string
@@ -42,6 +45,7 @@ type Task struct {
 	Exec       json.RawMessage
 	Env        map[string]string
 	Params     map[string]string
+	Shard      protocol.Shard
 	// Unrenewed, when positive, ends the task when the center has not answered for so long (on_worker_lost: wait).
 	Unrenewed time.Duration
 	// Net is where a type that connects to a URL may go; the zero value: to the public network.
@@ -53,6 +57,8 @@ type Outcome struct {
 	Run runner.Result
 	// Result is what the task hands to its downstream, a JSON object of at most 64 KB, or nil.
 	Result json.RawMessage
+	// Refused says that it was not tried, for no fault of the task: it goes elsewhere and no retry is spent.
+	Refused bool
 }
 
 // ResultMax is the size limit of a result, in bytes.
@@ -69,22 +75,17 @@ func Ended(o runner.Outcome, started, now time.Time, message string) runner.Resu
 }
 
 // Description tells people and forms what a type takes.
-type Description struct {
-	Type    string `json:"type"`
-	Version string `json:"version"`
-	// Threadless types take no thread of a lane: Run returns at once, has nothing to say and gets no out.
-	Threadless bool    `json:"threadless,omitempty"`
-	Params     []Param `json:"params"`
-}
+type Description = protocol.TypeDescription
 
 // Param is one key of a job's exec.
-type Param struct {
-	Name     string   `json:"name"`
-	Kind     string   `json:"kind"` // text, number, list, map
-	Required bool     `json:"required,omitempty"`
-	Default  string   `json:"default,omitempty"`
-	Choices  []string `json:"choices,omitempty"`
-	About    string   `json:"about"`
+type Param = protocol.TypeParam
+
+// Unsteady is an executor that may be of no use for a while, as one whose program does not start. It may be asked by any
+// number of goroutines.
+type Unsteady interface {
+	// Fault says why it can run nothing now, "" = it can. A type with a fault is not announced, and what was sent to it
+	// all the same goes elsewhere.
+	Fault() string
 }
 
 // DecodeExec reads a task's settings into v. An unknown key is an error: a setting that this worker's version does not

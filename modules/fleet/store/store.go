@@ -1,4 +1,4 @@
-// Package store is the SQL of the table worker.
+// Package store is the SQL of the tables worker and worker_catalog.
 package store
 
 import (

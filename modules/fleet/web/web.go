@@ -28,6 +28,8 @@ type Handlers struct {
 	// writes. Zero: nothing of the kind is known.
 	Deaf func(ctx context.Context) (since time.Time, said string, err error)
 	Now  func() time.Time
+	// Offers are the types that targets which are up announce, by their word.
+	Offers func(ctx context.Context) (map[string]domain.TypeOffer, error)
 }
 
 // Routes is the table.
@@ -38,6 +40,8 @@ func (h *Handlers) Routes() []httpx.Route {
 		{Method: "POST", Path: "/workers/:name/resume", Action: domain.ActWorkerDrain, Handler: h.draining(false)},
 		{Method: "GET", Path: "/api/v1/workers", Action: domain.ActWorkerRead, Handler: h.apiList,
 			Doc: httpx.Doc{Summary: "Workers, the lost ones last", Answer: apiWorkers{}}},
+		{Method: "GET", Path: "/api/v1/types", Action: domain.ActWorkerRead, Handler: h.apiTypes,
+			Doc: httpx.Doc{Summary: "Executor types that are announced, and what they take", Answer: apiTypes{}}},
 		{Method: "POST", Path: "/api/v1/workers/:name/drain", Action: domain.ActWorkerDrain, Handler: h.apiDrain,
 			Doc: httpx.Doc{Summary: "Ask a worker to take no more, or to go on", Body: drainCall{}, Answer: apiWorker{}}},
 	}
@@ -77,12 +81,16 @@ type apiWorker struct {
 	Refusing  *time.Time          `json:"refusingAt"` // since when it refuses work; null: it does not
 	Disk      string              `json:"disk"`       // why its journal cannot be written; "": it can. Of a lost one, what it said last
 	Drain     bool                `json:"drain"`      // a person asked it to take no more
+	Plugins   []apiPlugin         `json:"plugins"`    // of a worker that is not lost
 }
 
-func shape(w domain.Worker, standing domain.WorkerState) apiWorker {
+func shape(w domain.Worker, standing domain.WorkerState, told domain.Catalog) apiWorker {
 	out := apiWorker{Name: w.Name, Boot: w.Boot, State: standing, Host: w.Host, IP: w.IP, Version: w.Version, Types: append([]string{}, w.Types...),
 		Tags: append([]string{}, w.Tags...), Lanes: map[domain.Lane]int{}, Cores: w.Cores, Running: w.Running, SkewMs: w.Skew.Milliseconds(),
-		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain, Disk: w.Disk}
+		MeanMs: w.Mean.Milliseconds(), StartedAt: w.Started, SeenAt: w.SeenAt, Drain: w.Drain, Disk: w.Disk, Plugins: make([]apiPlugin, len(told.Plugins))}
+	for i, p := range told.Plugins {
+		out.Plugins[i] = apiPlugin{p.Name, p.Version, append([]string{}, p.Types...), p.State, p.Fault}
+	}
 	for _, lane := range domain.Lanes {
 		out.Lanes[lane] = w.Lanes[lane]
 	}
@@ -101,6 +109,16 @@ type seen struct {
 	now     time.Time
 	since   time.Time // none is heard; zero: that is not known
 	said    string
+
+	catalogs map[string]domain.Catalog // by worker; of another life of it: none
+}
+
+// catalog is what a worker told of its types in its present life.
+func (s seen) catalog(w domain.Worker) domain.Catalog {
+	if c := s.catalogs[w.Name]; c.Boot == w.Boot && w.State != domain.WorkerGone {
+		return c
+	}
+	return domain.Catalog{}
 }
 
 func (s seen) standing(w domain.Worker) domain.WorkerState {
@@ -120,7 +138,10 @@ func (h *Handlers) read(ctx context.Context) (seen, error) {
 	if err != nil {
 		return s, err
 	}
-	s.workers, err = h.Drains.Store.List(ctx)
+	if s.workers, err = h.Drains.Store.List(ctx); err != nil {
+		return s, err
+	}
+	s.catalogs, err = h.Drains.Store.Catalogs(ctx)
 	lost := func(w domain.Worker) int {
 		if w.State == domain.WorkerGone {
 			return 1
@@ -138,7 +159,7 @@ func (h *Handlers) apiList(c echo.Context) error {
 	}
 	out := apiWorkers{Workers: make([]apiWorker, len(all.workers))}
 	for i, w := range all.workers {
-		out.Workers[i] = shape(w, all.standing(w))
+		out.Workers[i] = shape(w, all.standing(w), all.catalog(w))
 	}
 	if !all.since.IsZero() {
 		out.Deaf = &apiDeaf{all.since.UTC(), all.said}
@@ -181,7 +202,12 @@ func (h *Handlers) apiDrain(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, shape(w, s.standing(w)))
+	all, err := h.Drains.Store.Catalogs(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	s.catalogs = all
+	return c.JSON(http.StatusOK, shape(w, s.standing(w), s.catalog(w)))
 }
 
 func (h *Handlers) draining(drain bool) echo.HandlerFunc {
@@ -207,6 +233,7 @@ func (h *Handlers) list(c echo.Context) error {
 	denied := i18n.T(ctx, "http.denied", "action", string(domain.ActWorkerDrain))
 	for _, w := range all.workers {
 		r := row(w, all.standing(w))
+		r.Described, r.Plugins = described(ctx, all.catalog(w))
 		path := "/workers/" + url.PathEscape(w.Name)
 		switch {
 		case w.State == domain.WorkerGone && !w.Drain: // it takes nothing

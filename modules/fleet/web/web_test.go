@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func each(t *testing.T, fn func(t *testing.T, w *world)) {
 		w := &world{now: time.Now}
 		w.World = edge.New(t, url, func(e *edge.World) []httpx.Route {
 			w.workers = store.New(e.DB)
-			return (&web.Handlers{Drains: fleet.Drains{Store: w.workers, Audit: audit{e.Access}}, Start: "ax --mode=worker", Now: func() time.Time { return w.now() },
+			return (&web.Handlers{Drains: fleet.Drains{Store: w.workers, Audit: audit{e.Access}}, Start: "ax --mode=worker", Now: func() time.Time { return w.now() }, Offers: func(ctx context.Context) (map[string]domain.TypeOffer, error) { return w.workers.Offers(ctx) },
 				Deaf: func(context.Context) (time.Time, string, error) { return w.deaf, "connection refused", nil }}).Routes()
 		})
 		fn(t, w)
@@ -258,6 +259,52 @@ func TestASilentWorkerIsToldAsSilent(t *testing.T) {
 		}
 		if p := page(); !strings.Contains(p, "3 workers, 0 alive, 2 silent") || !strings.Contains(p, "no worker can be heard, for the Redis through which they are heard: connection refused") {
 			t.Error(p)
+		}
+	})
+}
+
+// The page and the API say what types take and which plug-ins are of no use, in the reader's language, and nothing of it is markup.
+func TestWhatTypesTakeIsShown(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		here := alive("a-here")
+		here.Types = []string{"shell", "acme_copy"}
+		w.seen(here)
+		cat := domain.Catalog{Worker: here.Name, Boot: here.Boot, Rev: "r", Types: []domain.TypeDescription{{Type: "acme_copy", Version: "1.2", Plugin: "acme", About: domain.Words{"en": "copies <b>", "zh-CN": "复制"},
+			Params: []domain.TypeParam{{Name: "table", Kind: "text", Required: true, Choices: []string{"a", "b"}, Label: domain.Words{"zh-CN": "表"}}}}, {Type: "free"}, {Type: "noop", Params: []domain.TypeParam{}}},
+			Plugins: []domain.PluginState{{Name: "bad", Version: "2", State: domain.PluginFailed, Fault: "init: <i>no licence"}, {Name: "slow", State: domain.PluginLoading}, {Name: "acme", State: domain.PluginReady}}}
+		body, err := json.Marshal(cat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.workers.SaveCatalog(t.Context(), here.Name, here.Boot, "r", body, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		b := w.Browser("admin", edge.AdminPassword)
+		for lang, all := range map[string][]string{"en": {"Plug-in bad 2 can", "init: &lt;i&gt;no licence", "slow is being loaded", "copies &lt;b&gt;", "text, required, one of a, b"}, "zh-CN": {"插件 bad 2", "复制", "必填", "表"}} {
+			page := b.Get("/workers", "Accept-Language", lang)
+			for _, want := range all {
+				if !strings.Contains(page.Body, want) {
+					t.Errorf("%s: the page lacks %q", lang, want)
+				}
+			}
+			if strings.Contains(page.Body, "⟦") || strings.Contains(page.Body, "<i>no") || strings.Contains(page.Body, "Plug-in acme") {
+				t.Errorf("%s: %s", lang, page.Body)
+			}
+		}
+		var types struct{ Types []map[string]any }
+		w.API(edge.AdminToken, "GET", "/api/v1/types", "").JSON(t, &types)
+		if len(types.Types) != 2 || types.Types[0]["type"] != "acme_copy" || types.Types[0]["plugin"] != "acme" || types.Types[1]["builtIn"] != true || types.Types[1]["params"] != nil {
+			t.Errorf("%v", types.Types)
+		}
+		var all struct{ Workers []map[string]any }
+		w.API(edge.AdminToken, "GET", "/api/v1/workers", "").JSON(t, &all)
+		if plugins, _ := all.Workers[0]["plugins"].([]any); len(plugins) != 3 {
+			t.Errorf("%v", all.Workers[0])
+		}
+		here.Boot++
+		w.seen(here) // of this life nothing is told yet
+		if page := b.Get("/workers").Body; strings.Contains(page, "no licence") {
+			t.Error("what a former life told is told of this one")
 		}
 	})
 }

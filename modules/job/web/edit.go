@@ -57,7 +57,7 @@ func (h *Handlers) editor(c echo.Context, t typed) (jobs.EditPage, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Types, err = h.types(ctx, t.form)
+	p.Types, err = h.types(ctx, t)
 	return p, err
 }
 

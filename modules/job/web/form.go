@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 
@@ -19,8 +20,11 @@ type typed struct {
 	form job.Form
 	when domain.Choice
 
-	beyond []string // keys of the job that the form leaves as they are written
-	faults []fault  // what of the form can't be written as a file
+	exec   json.RawMessage // of a job as it opens
+	fields []job.Setting   // of the type, as posted
+	rest   string          // the settings beside them
+	beyond []string        // keys of the job that the form leaves as they are written
+	faults []fault         // what of the form can't be written as a file
 }
 
 // fault is a field of the form, and the catalog key of what is wrong with it.
@@ -56,12 +60,14 @@ func readFields(form url.Values) typed {
 	if kind == "" && form.Get("cron") != "" {
 		kind = domain.ChoiceOwn // posted by hand, without the builder
 	}
-	return typed{mode: modeForm,
+	t := typed{mode: modeForm,
 		form: job.Form{Name: form.Get("name"), Title: form.Get("title"), Timezone: form.Get("timezone"), Deps: form.Get("deps"), Command: form.Get("command"), Timeout: form.Get("timeout"),
 			Calendar: form.Get("calendar"), CalendarOn: form.Get("calendar_on"), CalendarElse: form.Get("calendar_else"), BizDate: form.Get("biz_date"),
 			Misfire: form.Get("misfire"), Overlap: form.Get("overlap"), Pool: form.Get("pool"), Type: typeOf(form.Get("type")), Settings: form.Get("settings")},
 		when: domain.Choice{Kind: kind, Minutes: form.Get("minutes"), Minute: form.Get("minute"), Time: form.Get("time"), Weekdays: form["weekdays"], Day: form.Get("day"),
 			Nth: form.Get("nth"), Weekday: form.Get("weekday"), At: form.Get("at"), Every: form.Get("every"), Cron: form.Get("cron")}}
+	t.readSettings(form)
+	return t
 }
 
 // whenOf is a choice as the builder shows it.
@@ -106,7 +112,7 @@ func (h *Handlers) opened(j domain.Job, mode string) typed {
 	}
 	form, when, beyond := h.formOf(j)
 	if mode == modeForm || len(beyond) == 0 {
-		t.mode, t.form, t.when, t.beyond = modeForm, form, when, beyond
+		t.mode, t.form, t.when, t.beyond, t.exec = modeForm, form, when, beyond, j.Spec.Exec.Spec
 	}
 	return t
 }
@@ -137,6 +143,7 @@ func (h *Handlers) readOld(form url.Values, j domain.Job) typed {
 		t.form.Command, t.form.Type, t.form.Settings = was.Command, was.Type, was.Settings
 	}
 	keepUnasked(&t.form, was, form)
+	t.keepSettings(was, j.Spec.Exec, form)
 	locked := slices.Contains(beyond, "schedule")
 	if locked {
 		t.when = when
@@ -159,7 +166,7 @@ func keepUnasked(f *job.Form, was job.Form, posted url.Values) {
 		is  *string
 		was string
 	}{"calendar": {&f.Calendar, was.Calendar}, "calendar_on": {&f.CalendarOn, was.CalendarOn}, "calendar_else": {&f.CalendarElse, was.CalendarElse},
-		"type": {&f.Type, was.Type}, "settings": {&f.Settings, was.Settings}, "biz_date": {&f.BizDate, was.BizDate}, "misfire": {&f.Misfire, was.Misfire}, "overlap": {&f.Overlap, was.Overlap}, "pool": {&f.Pool, was.Pool}} {
+		"type": {&f.Type, was.Type}, "biz_date": {&f.BizDate, was.BizDate}, "misfire": {&f.Misfire, was.Misfire}, "overlap": {&f.Overlap, was.Overlap}, "pool": {&f.Pool, was.Pool}} {
 		if !posted.Has(name) {
 			*one.is = one.was
 		}

@@ -89,3 +89,64 @@ func TestTheFormWritesSettingsOfAnyType(t *testing.T) {
 		}
 	})
 }
+
+// A type that says what it takes has a field for each key, in the reader's language; what is typed there is the job's settings, and
+// what no field is for stays.
+func TestTheFormHasTheFieldsThatATypeAnnounces(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		d := domain.TypeDescription{Type: "acme_copy", Version: "1", About: domain.Words{"en": "copies a table", "zh-CN": "复制表"}, Params: []domain.TypeParam{
+			{Name: "table", Kind: domain.KindText, Required: true, Label: domain.Words{"en": "Table", "zh-CN": "表名"}}, {Name: "rows", Kind: domain.KindNumber, Default: "10"},
+			{Name: "deep", Kind: domain.KindBoolean}, {Name: "cols", Kind: domain.KindList}, {Name: "map", Kind: domain.KindMap}, {Name: "mode", Kind: domain.KindText, Choices: []string{"full", "part"}}}}
+		w.jobs.Types = announced{"acme_copy": {Type: "acme_copy", By: []string{"w1"}, Description: d}, "noop": {Type: "noop", Description: domain.TypeDescription{Type: "noop", Params: []domain.TypeParam{}}}}
+		b := w.Browser("admin", edge.AdminPassword)
+		for lang, want := range map[string]string{"en": "Table", "zh-CN": "表名"} {
+			page := b.Get("/jobs/new?mode=form", "Accept-Language", lang)
+			sound(t, "/jobs/new", page)
+			if !strings.Contains(page.Body, want) || !strings.Contains(page.Body, `name="x.acme_copy.number.rows"`) || !strings.Contains(page.Body, d.About.In(lang)) {
+				t.Errorf("%s: the fields are not there", lang)
+			}
+		}
+		const odd = "; $(id) \"x\" '中文🚀"
+		a := b.Submit("/jobs/new", "/jobs/new", "mode", "form", "name", "copy", "when", "none", "type", "acme_copy", "timeout", "5",
+			"x.acme_copy.text.table", odd, "x.acme_copy.number.rows", "{{params.n}}", "x.acme_copy.boolean.deep", "true", "x.acme_copy.list.cols", "a\r\nb: c\r\n",
+			"x.acme_copy.map.map", "k: v: w\r\n", "x.acme_copy.text.mode", "")
+		if a.Status != 422 || !strings.Contains(a.Body, "params.n") || !strings.Contains(a.Body, "b: c") {
+			t.Fatalf("a template that is none: %d", a.Status)
+		}
+		a = b.Submit("/jobs/new", "/jobs/new", "mode", "form", "name", "copy", "when", "none", "type", "acme_copy", "timeout", "5",
+			"x.acme_copy.text.table", odd, "x.acme_copy.number.rows", "7", "x.acme_copy.boolean.deep", "true", "x.acme_copy.list.cols", "a\r\nb: c\r\n",
+			"x.acme_copy.map.map", "k: v: w\r\n", "x.acme_copy.text.mode", "", "rest.acme_copy", "more: [1]")
+		if a.Status != 303 {
+			t.Fatalf("a new one: %d %s", a.Status, a.Body)
+		}
+		j, err := w.jobs.Get(t.Context(), "copy")
+		want := `{"cols":["a","b: c"],"deep":true,"map":{"k":"v: w"},"more":[1],"rows":7,"table":"; $(id) \"x\" '中文🚀"}`
+		if err != nil || string(j.Spec.Exec.Spec) != want {
+			t.Fatalf("%v\n%s\n%s", err, j.Spec.Exec.Spec, j.Source)
+		}
+		edit := "/jobs/" + w.idOf("copy") + "/edit"
+		page := b.Get(edit)
+		sound(t, edit, page)
+		for _, want := range []string{"a\nb: c</textarea>", "k: v: w</textarea>", `<option value="true" selected>`, "more: [1]</textarea>", `value="7"`} {
+			if !strings.Contains(page.Body, want) {
+				t.Errorf("%q is not shown", want)
+			}
+		}
+		same := []string{"mode", "form", "base_version", "1", "when", "none", "type", "acme_copy", "timeout", "6",
+			"x.acme_copy.text.table", odd, "x.acme_copy.number.rows", "7", "x.acme_copy.boolean.deep", "true", "x.acme_copy.list.cols", "a\nb: c",
+			"x.acme_copy.map.map", "k: v: w", "x.acme_copy.text.mode", "", "rest.acme_copy", "more: [1]"}
+		if a = b.Submit(edit, edit, same...); a.Status != 303 {
+			t.Fatalf("an edit of the time-out: %d", a.Status)
+		}
+		later, err := w.jobs.Get(t.Context(), "copy")
+		if err != nil || strings.Replace(later.Source, "timeout: 6", "timeout: 5", 1) != j.Source {
+			t.Errorf("what was not touched changed: %v\n%s", err, later.Source)
+		}
+		if a = b.Submit(edit, edit, "mode", "form", "base_version", "2", "when", "none", "type", "noop", "timeout", "6"); a.Status != 303 {
+			t.Errorf("to another type: %d %s", a.Status, a.Body)
+		}
+		if j, err = w.jobs.Get(t.Context(), "copy"); err != nil || j.Spec.Exec.Type != "noop" || string(j.Spec.Exec.Spec) != "{}" {
+			t.Errorf("%v %s %s", err, j.Spec.Exec.Type, j.Spec.Exec.Spec)
+		}
+	})
+}
