@@ -38,7 +38,7 @@ func secretPath(name string) string { return "/api/v1/secrets/" + url.PathEscape
 
 func (p *process) setSecret() *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{Use: "set SECRET", Short: "make a secret, or give one a new value", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "set SECRET", Short: "make a secret, or give one a new value", Args: cobra.ExactArgs(1), Example: "ax secret set warehouse_password",
 		Long: `Makes a secret, or gives one a new value. SECRET is [project/]name. The value is read from the standard input, one line
 end at its end left out, or asked for where that is a terminal; it never stands on the command line, where every user of the
 machine sees it. Tasks granted from then on get it.`}
@@ -112,7 +112,7 @@ func (p *process) askSecret(name string, f *os.File, was unix.Termios) (string, 
 }
 
 func (p *process) removeSecret() *cobra.Command {
-	return &cobra.Command{Use: "rm SECRET", Short: "delete a secret that no job names", Args: cobra.ExactArgs(1),
+	return &cobra.Command{Use: "rm SECRET", Short: "delete a secret that no job names", Args: cobra.ExactArgs(1), Example: "ax secret rm warehouse_password",
 		RunE: p.do(func(ctx context.Context, args []string) error {
 			if strings.TrimSpace(args[0]) == "" {
 				return usage("the name of the secret is empty: write [project/]name")
