@@ -101,7 +101,9 @@ func (c *Client) call(ctx context.Context, method, path, key string, body []byte
 	began, p := time.Now(), c.limits.of(method, c.large)
 	var until time.Time // no try begins later; set at the first failure
 	var said error
+	tries := 0
 	for pause := c.limits.pause; ; pause *= 2 {
+		tries++
 		text, err := c.once(ctx, try{method, path, key, body, min(p.try, p.all-time.Since(began))})
 		if err == nil || ctx.Err() != nil || !Passing(err) {
 			return text, err
@@ -115,12 +117,20 @@ func (c *Client) call(ctx context.Context, method, path, key string, body []byte
 			c.tell(said.Error() + "; trying again for " + words(c.limits.again))
 		}
 		if pause = min(pause, until.Sub(now)); pause <= 0 || now.Add(pause).Sub(began) >= p.all {
-			return nil, said
+			return nil, repeated(said, tries)
 		}
 		if rest(ctx, pause) != nil {
 			return nil, said
 		}
 	}
+}
+
+// repeated is what AX said, with how often it was asked where that was more than once.
+func repeated(said error, tries int) error {
+	if tries < 2 || isLost(said) {
+		return said
+	}
+	return fmt.Errorf("%w; tried %d times", said, tries)
 }
 
 // try is one sending of a call, which is given up when AX says nothing for the limit.

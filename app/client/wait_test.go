@@ -138,7 +138,7 @@ func TestWhatAXSaidIsToldBeforeItsSilence(t *testing.T) {
 	})
 	_, err := c.Get(t.Context(), "/x", nil)
 	var e *Error
-	if !errors.As(err, &e) || e.Status != http.StatusServiceUnavailable || n.Load() < 2 {
+	if !errors.As(err, &e) || e.Status != http.StatusServiceUnavailable || n.Load() < 2 || !strings.HasPrefix(err.Error(), "the database is away; tried ") {
 		t.Errorf("%v after %d tries", err, n.Load())
 	}
 }
