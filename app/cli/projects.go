@@ -36,9 +36,7 @@ func (p *process) allowNetworks() *cobra.Command {
 		Long: `Says which private networks and loopback addresses the tasks of a project may connect to by a URL. It is the whole list:
 what stood in it before is replaced. NETWORK is an address, a network such as 10.1.0.0/16, or one of the words loopback (the
 worker's own machine) and private (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7). The public network is open to every
-project; link-local addresses, those where clouds serve credentials, and AX's own stores are refused always.`,
-		Example: `  ax projects allow default loopback 10.1.0.0/16
-  ax projects allow default --none`}
+project; link-local addresses, those where clouds serve credentials, and AX's own stores are refused always.`}
 	cmd.Flags().BoolVar(&none, "none", false, "empty the list: the public network only")
 	cmd.RunE = p.do(func(ctx context.Context, args []string) error {
 		if (len(args) == 1) != none {

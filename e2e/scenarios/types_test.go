@@ -22,7 +22,7 @@ func typeJob(name string, exec ...string) string {
 }
 
 // A request goes where the project's list lets it, from the next task on, and never to AX's own stores. What the first start of
-// everything in one process opens is that machine, for the default project.
+// everything in one process opens is that machine, for the default project. (G-J6)
 func TestARequestGoesWhereTheProjectMayGo(t *testing.T) {
 	t.Parallel()
 	setup.Each(t, func(t *testing.T, s *setup.Site) {
