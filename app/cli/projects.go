@@ -32,7 +32,7 @@ func networksOf(r row) string {
 
 func (p *process) allowNetworks() *cobra.Command {
 	var none bool
-	cmd := &cobra.Command{Use: "allow PROJECT NETWORK...", Short: "say which private networks tasks of a project may connect to", Args: cobra.MinimumNArgs(1),
+	cmd := &cobra.Command{Use: "allow PROJECT [NETWORK…]", Short: "say which private networks tasks of a project may connect to", Args: cobra.MinimumNArgs(1),
 		Long: `Says which private networks and loopback addresses the tasks of a project may connect to by a URL. It is the whole list:
 what stood in it before is replaced. NETWORK is an address, a network such as 10.1.0.0/16, or one of the words loopback (the
 worker's own machine) and private (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7). The public network is open to every
