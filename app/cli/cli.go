@@ -175,6 +175,7 @@ Exit codes: 0 good, 1 failed, 2 wrong usage, 3 the awaited instance ended withou
 	root.AddCommand(p.validate(), p.apply(), p.jobs(), p.switchJob("pause", "stop a job's schedule until it is resumed"),
 		p.switchJob("resume", "let a paused job's schedule go on; what was due meanwhile is not made up"), p.deleteJob(),
 		p.trigger(), p.instances(), p.instance(), p.logs(), p.why(), p.kill(), p.rerun(), p.release(), p.backfill(), p.orphans(), p.settle(), p.pools(), p.projects(), p.secrets(), p.workers(), p.types(), p.plugin(), p.incidents(), p.calendars(), p.next(), p.ledger(),
+		p.conform(),
 		&cobra.Command{Use: "version", Short: "print the version of this binary", Args: cobra.NoArgs, RunE: p.do(func(context.Context, []string) error {
 			if p.json {
 				return p.value(map[string]string{"version": p.version})
