@@ -42,6 +42,7 @@ func examples() map[string]string {
 		"ax calendars delete": "ax calendars delete cn",
 		"ax next":             `ax next --tz Asia/Shanghai -- "0 2 * * *"`,
 		"ax ledger":           "ax ledger --from 2026-02-03 --to 2026-02-04",
+		"ax conform":          "ax conform http://127.0.0.1:9000/run --executor default/billing",
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ type conformity struct {
 
 func (p *process) conforms(ctx context.Context, o conform.Options) error {
 	if o.Secret == "" {
-		return usage("there is no secret: export %s, or give --secret", secretVariable)
+		return fmt.Errorf("there is no secret: export %s, or give --secret", secretVariable)
 	}
 	if o.Parallel < 1 {
 		return usage("--parallel is %d; it counts cases", o.Parallel)

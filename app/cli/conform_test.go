@@ -56,8 +56,8 @@ func TestConformRefusesWhatItCannotTest(t *testing.T) {
 		code int
 		said string
 	}{
-		{nil, []string{"conform", "http://127.0.0.1:1"}, exitUsage, "AX_EXECUTOR_SECRET"},
-		{env, []string{"conform"}, exitUsage, "accepts 1 arg"},
+		{nil, []string{"conform", "http://127.0.0.1:1"}, exitFailed, "AX_EXECUTOR_SECRET"},
+		{env, []string{"conform"}, exitUsage, "URL is missing"},
 		{env, []string{"conform", "http://127.0.0.1:1", "--parallel", "0"}, exitUsage, "counts cases"},
 		{env, []string{"conform", "127.0.0.1:9000"}, exitFailed, "no http or https URL"},
 		{env, []string{"conform", "http://127.0.0.1:1", "--case", "x"}, exitFailed, `no case "x"`},
