@@ -32,6 +32,7 @@ func examples() map[string]string {
 		"ax backfill resume":  "ax backfill resume 411052400640000007",
 		"ax backfill stop":    `ax backfill stop 411052400640000007 --reason "the wrong month"`,
 		"ax settle":           `ax settle 411052400640000001 --as rerun --reason "the bank has booked nothing"`,
+		"ax plugin check":     "ax plugin check plugins/acme-table",
 		"ax pools set":        "ax pools set db 3",
 		"ax projects allow":   "ax projects allow default loopback 10.1.0.0/16",
 		"ax pools delete":     "ax pools delete db",

@@ -27,7 +27,7 @@ func (p *process) plugin() *cobra.Command {
 func (p *process) checkPlugin() *cobra.Command {
 	var execs []string
 	var limit time.Duration
-	cmd := &cobra.Command{Use: "check FOLDER", Example: "ax plugin check ./plugins/acme-table", Short: "load a plug-in as a worker would, offline, and run each of its types once", Args: cobra.ExactArgs(1),
+	cmd := &cobra.Command{Use: "check FOLDER", Short: "load a plug-in as a worker would, offline, and run each of its types once", Args: cobra.ExactArgs(1),
 		Long: `Looks at the manifest, makes the virtual environment in a folder of its own that is removed again, starts a process,
 asks it what it takes, and runs each type once: with its defaults and a made-up value for each parameter that must be
 there, or with the settings of --exec. Nothing is asked of a server.`}

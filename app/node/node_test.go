@@ -87,7 +87,7 @@ func TestAWorkerProcessServesHealthAndRegisters(t *testing.T) {
 			t.Fatalf("registry: %v, %v", ws, err)
 		}
 		w := ws[0]
-		if w.Name != "w1" || w.Version != "v1.2.3" || strings.Join(w.Types, " ") != "http noop shell" || w.Tags[0] != "gpu" ||
+		if w.Name != "w1" || w.Version != "v1.2.3" || strings.Join(w.Types, " ") != "http noop python shell sql" || w.Tags[0] != "gpu" ||
 			w.Lanes[protocol.LaneDefault] != 8 || w.Lanes[protocol.LaneLow] != 0 || w.Host == "" || w.IP == "" {
 			t.Errorf("registered as %+v", w)
 		}
