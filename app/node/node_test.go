@@ -50,6 +50,7 @@ func setup(t *testing.T, redisURL string) config.Config {
 	c.Mode, c.Data, c.Listen = config.ModeWorker, t.TempDir(), ln.Addr().String()
 	c.RedisURL, c.RegistryRedisURL = config.StoreURL(redisURL), config.StoreURL(redisURL)
 	c.Worker.Name, c.Worker.Tags, c.Worker.Lanes.Low = "w1", []string{"gpu"}, 0
+	c.Worker.Sources, c.Worker.Users = []config.Source{"orders=sqlite:///var/lib/orders.db"}, []string{"nobody"}
 	c.Timeouts.Connect = time.Second
 	return c
 }
@@ -87,7 +88,7 @@ func TestAWorkerProcessServesHealthAndRegisters(t *testing.T) {
 			t.Fatalf("registry: %v, %v", ws, err)
 		}
 		w := ws[0]
-		if w.Name != "w1" || w.Version != "v1.2.3" || strings.Join(w.Types, " ") != "http noop python shell sql" || w.Tags[0] != "gpu" ||
+		if w.Name != "w1" || w.Version != "v1.2.3" || strings.Join(w.Types, " ") != "http noop python shell sql" || strings.Join(w.Tags, " ") != "gpu source:orders user:nobody" ||
 			w.Lanes[protocol.LaneDefault] != 8 || w.Lanes[protocol.LaneLow] != 0 || w.Host == "" || w.IP == "" {
 			t.Errorf("registered as %+v", w)
 		}
