@@ -250,7 +250,7 @@ func TestTheEditorSaysWhatIsWrongAtItsLine(t *testing.T) {
 		up := l.job("up", good)
 		l.job("down", "version: v1\njob:\n  name: down\n  deps: [{name: up}]\n  exec: {type: noop}\n  timeout: 30\n")
 		l.asAdmin()
-		l.goTo(up + "/edit")
+		l.goTo(up + "/edit?mode=yaml")
 		for _, bad := range []struct {
 			what, from, to string
 			line           int
@@ -275,7 +275,7 @@ func TestTheEditorSaysWhatIsWrongAtItsLine(t *testing.T) {
 				t.Errorf("after %s the editor holds %q", bad.what, kept)
 			}
 			l.quiet(true)
-			l.goTo(up + "/edit")
+			l.goTo(up + "/edit?mode=yaml")
 		}
 		var after struct{ Version int }
 		if err := l.api.Get("/api/v1/jobs/up", &after); err != nil || after.Version != 1 {

@@ -93,7 +93,7 @@ func TestBadCallsAreRefusedAndChangeNothing(t *testing.T) {
 			says                     string
 		}{
 			{"a megabyte of param", "POST", "/api/v1/jobs/base/trigger", `{"params":{"p":"` + strings.Repeat("x", 1<<20) + `"}}`, 0, ""},
-			{"70 KB of param", "POST", "/api/v1/jobs/base/trigger", `{"params":{"p":"` + strings.Repeat("x", 70<<10) + `"}}`, 400, "65536"},
+			{"70 KB of param", "POST", "/api/v1/jobs/base/trigger", `{"params":{"p":"` + strings.Repeat("x", 70<<10) + `"}}`, 413, "65536"},
 			{"a date that is none", "POST", "/api/v1/jobs/base/trigger", `{"bizDate":"2026-02-30"}`, 400, "2026-02-30"},
 			{"a job that is not there", "POST", "/api/v1/jobs/absent/trigger", `{}`, 404, "absent"},
 			{"a body that is no JSON", "POST", "/api/v1/jobs/base/trigger", `{`, 400, ""},

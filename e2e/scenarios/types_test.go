@@ -110,11 +110,11 @@ func TestAPythonJobThroughAWholeAX(t *testing.T) {
 		hung := strings.Replace(typeJob("hung", "type: python", "script: |", "  import time", "  def stuck():", "      time.sleep(600)", "  stuck()"), "timeout: 30", "timeout: 2", 1)
 		c.Apply(files(typeJob("hello", "type: python", "script: |", "  import os, sys", "  print(sys.argv[1], os.environ['AX_BIZ_DATE'])", "args: ['{{biz_date}}']"), hung))
 		in := c.Await(c.Trigger("hello").ID, "success")
-		if log := c.Must("logs", in.ID); !strings.Contains(log, in.BizDate+" "+in.BizDate) {
+		if log := c.Must("logs", in.ID, "-f"); !strings.Contains(log, in.BizDate+" "+in.BizDate) { // to the end of what is on its way
 			t.Errorf("its log: %s", log)
 		}
 		in = c.Await(c.Trigger("hung").ID, "failed/timeout")
-		if log := c.Must("logs", in.ID); !strings.Contains(log, "in stuck") {
+		if log := c.Must("logs", in.ID, "-f"); !strings.Contains(log, "in stuck") {
 			t.Errorf("no stacks: %s", log)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 
 // restless are the tables that change of themselves: who is alive, and who looked.
 func restless() []string {
-	return []string{"lease", "epoch", "worker", "session", "goose_db_version", "sqlite_sequence"}
+	return []string{"lease", "epoch", "worker", "worker_catalog", "session", "goose_db_version", "sqlite_sequence"}
 }
 
 // DatabaseURL is where the site keeps the truth; p is its process on embedded stores.
