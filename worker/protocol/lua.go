@@ -32,17 +32,14 @@ local clock = redis.call('HMGET', KEYS[3], 'stamp', 'ahead')
 return {1, now, clock[1] or '', clock[2] or ''}
 `
 
-// LuaProbe is a broker's write that is read back. KEYS: clock, the broker's probe.
-// ARGV: a word that no other write has, the database's clock in ms. It returns {how
-// far Redis' clock is ahead of that, the word of the write before, "" if that is gone}.
+// LuaProbe is a broker's write that is read back. KEYS: the broker's probe. ARGV: a
+// word that no other write has. It returns {Redis' clock in ms, the word of the write
+// before, "" if that is gone}.
 const LuaProbe = `
 local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local was = redis.call('GET', KEYS[2])
-redis.call('SET', KEYS[2], ARGV[1], 'EX', 3600)
-local ahead = now - tonumber(ARGV[2])
-redis.call('HSET', KEYS[1], 'stamp', string.format('%d', now), 'ahead', string.format('%d', ahead))
-return {ahead, was or ''}
+local was = redis.call('GET', KEYS[1])
+redis.call('SET', KEYS[1], ARGV[1], 'EX', 3600)
+return {t[1] * 1000 + math.floor(t[2] / 1000), was or ''}
 `
 
 // LuaLeave removes a worker that ends in an orderly way, if it still holds its

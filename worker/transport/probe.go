@@ -23,7 +23,8 @@ var (
 type Probe struct {
 	c      redis.UniversalClient
 	holder string
-	last   string // the word written last; "" = none since the start
+	last   string        // the word written last; "" = none since the start
+	ahead  time.Duration // as found when an answer came soon
 }
 
 // NewProbe probes c for the broker with that holder id.
@@ -31,7 +32,8 @@ func NewProbe(c redis.UniversalClient, holder string) *Probe { return &Probe{c: 
 
 // Probed is what a probe found.
 type Probed struct {
-	// Ahead is how far Redis' clock is before the database's; off by no more than the asking took.
+	// Ahead is how far Redis' clock is before the database's; off by no more than half of what the asking took. After an
+	// answer that took longer than clockTrip it is that of the answer before.
 	Ahead time.Duration
 	// Emptied says that what was written at the probe before is gone or older: Redis lost its data, or the last of it.
 	Emptied bool
@@ -76,21 +78,33 @@ func Fault(err error) *ProbeError {
 	return &ProbeError{Answers: errors.As(err, &said) || errors.Is(err, ErrForeign), Err: err}
 }
 
+// clockTrip is the longest round trip whose middle still says something about clocks.
+const clockTrip = time.Second
+
 // Ask writes and reads back. database is the database's clock now, against which Redis' clock is compared and which the
 // workers' clocks are then compared with. An error, a *ProbeError, means that nothing can be relied on now, whatever
 // else may be readable. What stood in the place of AX' own keys and was no such thing is removed, which the error says; the next
 // call finds it mended.
+//
+// Workers are told of the clocks only when the answer came soon. A Redis that stood still carries out what was asked of
+// it before, although nobody waits for that any more; each worker's clock would be off by as much as the stall was long.
 func (p *Probe) Ask(ctx context.Context, database time.Time) (Probed, error) {
-	word, key := rand.Text(), protocol.KeyProbe(p.holder)
-	res, err := probeScript.Run(ctx, p.c, []string{protocol.KeyClock, key}, word, database.UnixMilli()).Slice()
+	word, key, began := rand.Text(), protocol.KeyProbe(p.holder), time.Now()
+	res, err := probeScript.Run(ctx, p.c, []string{key}, word).Slice()
+	trip := time.Since(began)
 	if err != nil {
-		return Probed{}, Fault(foreign(ctx, p.c, err, protocol.KeyClock, key))
+		return Probed{}, Fault(foreign(ctx, p.c, err, key))
 	}
 	if len(res) != 2 {
 		return Probed{}, &ProbeError{true, fmt.Errorf("its answer %v to a write is not understood", res)}
 	}
-	ms, _ := res[0].(int64)
-	out := Probed{Ahead: time.Duration(ms) * time.Millisecond}
+	stamp, _ := res[0].(int64)
+	if trip <= clockTrip {
+		p.ahead = time.UnixMilli(stamp).Sub(database.Add(trip / 2))
+		if err := p.c.HSet(ctx, protocol.KeyClock, "stamp", stamp, "ahead", p.ahead.Milliseconds()).Err(); err != nil {
+			return Probed{}, Fault(foreign(ctx, p.c, err, protocol.KeyClock))
+		}
+	}
 	back, err := p.c.Get(ctx, key).Result()
 	if err != nil {
 		return Probed{}, Fault(fmt.Errorf("what was written cannot be read back: %w", err))
@@ -98,7 +112,7 @@ func (p *Probe) Ask(ctx context.Context, database time.Time) (Probed, error) {
 	if back != word {
 		return Probed{}, &ProbeError{true, errors.New("what was written is not there a moment later")}
 	}
-	out.Emptied = p.last != "" && res[1] != p.last
+	out := Probed{Ahead: p.ahead, Emptied: p.last != "" && res[1] != p.last}
 	p.last = word
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -98,6 +99,41 @@ func TestAHeartbeatBringsTheBrokersWordOnRedisClock(t *testing.T) {
 		b, err = transport.Beat(t.Context(), c, heartbeat("a", 1), time.Minute)
 		if err != nil || (b.Ahead-ahead).Abs() > time.Second || b.Clock.Sub(b.Looked) > 2*time.Second {
 			t.Fatalf("%+v, %v", b, err)
+		}
+	})
+}
+
+// late is a client's hook: what it sends reaches Redis so much later.
+type late time.Duration
+
+func (late) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (late) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (l late) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		<-time.After(time.Duration(l))
+		return next(context.WithoutCancel(ctx), cmd) // on its way, whoever still waits
+	}
+}
+
+// A Redis that stood still carries out later what was asked of it before.
+func TestAProbeThatReachesRedisLateSaysNothingOfClocks(t *testing.T) {
+	each(t, func(t *testing.T, c *redis.Client, _ bool) {
+		if _, err := transport.NewProbe(c, "b").Ask(t.Context(), time.Now()); err != nil { // the script is there
+			t.Fatal(err)
+		}
+		before := c.HGetAll(t.Context(), protocol.KeyClock).Val()
+		slow := redis.NewClient(c.Options())
+		defer func() { _ = slow.Close() }()
+		slow.AddHook(late(1500 * time.Millisecond))
+		if _, err := transport.NewProbe(slow, "slow").Ask(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if now := c.HGetAll(t.Context(), protocol.KeyClock).Val(); !maps.Equal(before, now) || len(now) == 0 {
+			t.Errorf("the word on Redis' clock was %v, and is %v after a probe that came late", before, now)
 		}
 	})
 }
