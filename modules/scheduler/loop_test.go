@@ -182,6 +182,7 @@ func TestLoopIsNotHeldUpByOne(t *testing.T) {
 			}
 		}
 		r.put(1, start.Add(2*time.Second))
+		l.reload.ring() // the first reading may be over
 		time.Sleep(2500 * time.Millisecond)
 		r.put(2, start.Add(4*time.Second))
 		l.reload.ring()
