@@ -16,6 +16,8 @@ ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgresql
 has chromium || want chromium
 python3 -c "import venv, ensurepip" 2>/dev/null || want python3 python3-venv # plug-ins make virtual environments
 has git || want git
+has curl || want curl # the executor by hand signs and calls with these two
+has openssl || want openssl
 if ! has gcc || [ ! -e /usr/include/stdlib.h ]; then want gcc libc6-dev; fi # the race detector links with it
 if ! has fc-list || ! fc-list 2>/dev/null | grep -qi 'cjk'; then want fontconfig fonts-noto-cjk fonts-dejavu-core; fi
 
